@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from math import ceil
 
 from twisted.internet.task import deferLater
 
@@ -62,7 +63,7 @@ PRIVATE = (
     "be kept; nothing of that may leave. Do it yourself, or ask a specialist in the game."
 )
 USED_UP = "{name} was given {tasks} today, and gets no more before tomorrow (UTC)"
-RESTING = "{name} does not work at present, and is asked again in {seconds:.0f} s; do without it"
+RESTING = "{name} does not work at present, and is asked again in {seconds} s; do without it"
 CONSENT = "{name} wants somebody's consent or login, which you cannot give; do without it"
 LATE = "it did not answer within {seconds:g} s, and its task was called off"
 CUT_OFF, UNANSWERED = "it was dropped", "nobody answered what it asks"
@@ -232,7 +233,7 @@ async def _ask_under_breaker(payment: _MessagePayment, words: str) -> RemoteStan
         permit = agent.breaker.acquire()
     except CircuitOpenError as error:
         payment.release()
-        raise ToolError(RESTING.format(name=agent.name, seconds=error.retry_after)) from None
+        raise ToolError(RESTING.format(name=agent.name, seconds=ceil(error.retry_after))) from None
     try:
         standing = await _ask_and_settle(payment, words)
         permit.success()

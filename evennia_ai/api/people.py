@@ -64,13 +64,19 @@ class TokenAccess(TokenAuthentication):
         return token.account, token
 
 
+class BearerAccess(TokenAccess):
+    """`Authorization: Bearer <token>`, as MCP and A2A have it."""
+
+    keyword = "Bearer"
+
+
 class SessionAccess(SessionAuthentication):
     """A login on the game's web site; requests that change something need the CSRF token."""
 
 
 def authenticators() -> list[BaseAuthentication]:
     """The authenticators that this game has."""
-    return [TokenAccess(), SessionAccess()] if has_tokens() else [SessionAccess()]
+    return [TokenAccess(), BearerAccess(), SessionAccess()] if has_tokens() else [SessionAccess()]
 
 
 def scheme() -> str:

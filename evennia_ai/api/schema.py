@@ -91,9 +91,10 @@ VERSION = "1.0.0"
 DESCRIPTION = """\
 An API for everything that staff can do with the AI assistants of this game.
 
-Authenticate with the header `Authorization: Token <token>`, or with a session of the game's website
-and its CSRF token. All errors have the body `{"error": {"code", "message", "fields"}}`. Unknown
-fields in a body and unknown parameters in a URL are errors.
+Authenticate with the header `Authorization: Token <token>` (or `Bearer <token>`), or with a session
+of the game's website and its CSRF token. All errors have the body
+`{"error": {"code", "message", "fields"}}`. Unknown fields in a body and unknown parameters in a URL
+are errors.
 """
 
 SCHEMES = {
@@ -101,7 +102,7 @@ SCHEMES = {
         "type": "apiKey",
         "in": "header",
         "name": "Authorization",
-        "description": "`Token <token>`, with a token from `token/`.",
+        "description": "`Token <token>` or `Bearer <token>`, with a token from `token/`.",
     },
     "session": {
         "type": "apiKey",

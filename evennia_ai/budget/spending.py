@@ -27,16 +27,13 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import MoneySpent, TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
-    CircuitOpenError,
     LimitReachedError,
-    ModelConnectionError,
     ModelReplyError,
-    ModelStatusError,
-    NoFreeSlotError,
     StoppedError,
 )
 from evennia_ai.llm.answer_limits import MAX_TOKENS
 from evennia_ai.llm.bridge import Bridged
+from evennia_ai.llm.payments import may_be_charged
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import key_of
@@ -46,17 +43,6 @@ from evennia_ai.runtime.work import ModelRequest
 
 # Factor by which a prompt may turn out longer than estimated.
 WINDOW_MARGIN = 1.1
-# Statuses of a gateway that gave up waiting: the service behind it may have answered and charged.
-TOOK_TOO_LONG = (408, 504, 524)
-
-
-def may_be_charged(error: BaseException) -> bool:
-    """True if an attempt that failed with this error may be charged for."""
-    if isinstance(error, ModelStatusError):
-        return error.is_of_answer or error.status in TOOK_TOO_LONG
-    if isinstance(error, ModelConnectionError):
-        return error.was_sent
-    return not isinstance(error, (CircuitOpenError, NoFreeSlotError))
 
 
 @dataclass(frozen=True, slots=True)

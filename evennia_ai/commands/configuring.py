@@ -74,6 +74,8 @@ class ConfiguringWords(WordCommand):
         if script is None:
             return
         verb, _, rest = rest.partition(" ")
+        if rest.lstrip().startswith("=") and verb.casefold() not in VERBS:
+            verb, rest = "set", f"{verb} {rest}"
         path, _, value = rest.strip().partition(" ")
         value = value.strip().removeprefix("=").strip()
         verb = verb.casefold()

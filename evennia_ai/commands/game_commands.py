@@ -22,7 +22,7 @@ from evennia_ai.operations import find_assistant
 from evennia_ai.operations.naming import is_called, name_of
 
 STOCK = "evennia.commands."
-SPEECH = ("say", "whisper", "pose")
+SPEECH, AT_SAY = ("say", "whisper", "pose"), "at_say"
 # Modules whose speech commands pass on the speaker and the kind of speech to those who hear it.
 KNOWN_SPEECH = ("evennia.", "evennia_ai.")
 # True while the game's command sets are instantiated to inspect them; ours then stay out.
@@ -161,12 +161,16 @@ def left_alone() -> tuple[str, ...]:
 
 
 def own_speech(commands: Iterable[Command]) -> dict[str, str]:
-    """The game's customised speech commands: path of the class by key."""
+    """The game's customised speech: paths of classes by the key of the command, or by `at_say`."""
     found = {}
     for key in SPEECH:
         own = next((command for command in commands if command == key), None)
         if own is not None and not type(own).func.__module__.startswith(KNOWN_SPEECH):
             found[key] = f"{type(own).__module__}.{type(own).__name__}"
+    # Evennia's commands speak through this method of the speaker.
+    body = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
+    if not body.at_say.__module__.startswith(KNOWN_SPEECH):
+        found[AT_SAY] = f"{body.__module__}.{body.__name__}"
     return found
 
 

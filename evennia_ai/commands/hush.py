@@ -13,6 +13,8 @@ from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.listening import MINUTES, MOST_MINUTES
 from evennia_ai.operations.naming import called, found_by_game, knows_key
 
+MINUTE_WORDS = ("m", "min", "mins", "minute", "minutes")
+
 
 class CmdHush(AssistantCommand):
     """
@@ -54,12 +56,18 @@ class CmdHush(AssistantCommand):
 
     def _parts(self, here: Sequence[AssistantScript]) -> tuple[str, str]:
         """Split the name from minutes or "off", unless that is the end of an assistant's name."""
-        name = " ".join(self.args.split()).casefold()
-        head, _, last = name.rpartition(" ")
-        is_name = any(name in _names(script, self.caller) for script in here)
-        if not is_name and (last == "off" or number_of(last) is not None):
-            return head, last
-        return name, ""
+        words = self.args.casefold().split()
+        name = " ".join(words)
+        if any(name in _names(script, self.caller) for script in here):
+            return name, ""
+        if words[-1:] and words[-1] in MINUTE_WORDS:
+            words.pop()
+        *head, last = words or [""]
+        if last != "off" and number_of(last) is None:
+            return name, ""
+        if head[-1:] == ["for"]:
+            head.pop()
+        return " ".join(head), last
 
     def _who(self, here: Sequence[AssistantScript], name: str) -> Any:
         """The assistant with this name, or the only one; None after an error message."""

@@ -10,6 +10,7 @@ from evennia_ai import operations
 from evennia_ai.commands.base import Steps, first_word
 from evennia_ai.commands.creation import open_creation
 from evennia_ai.commands.words import ALL, Subcommand, WordCommand
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.assistants import lifecycle, removing
@@ -17,6 +18,7 @@ from evennia_ai.operations.assistants.creation import BODY
 
 AND_RECORDS = "all and records"
 STOP, CLEAR = "stop", "clear"
+LONGEST_REASON = 500  # characters
 DELETED = (
     "Delete {name}? {Their} body, account, persona, conversation, notes and goals are lost. "
     "Unfinished work is dropped, and people who wait for {them} are told. {Their} audit log is "
@@ -144,20 +146,29 @@ class LifecycleWords(WordCommand):
         word, name = first_word(rest)
         if word not in (STOP, CLEAR):
             self.show_usage()
+        elif word == STOP:
+            self._emergency_stop(name)
         elif name.casefold() == ALL:
-            self._all_at_once(word)
-        elif (script := self.pick_for(name, f"emergency {word}")) is not None:
-            if word == CLEAR:
-                self.show(operations.clear(script, by=self.by))
-            else:
-                self.show(operations.stop(script, f"stopped by {self.by}", by=self.by))
-
-    def _all_at_once(self, word: str) -> None:
-        if word == CLEAR:
             self.for_all("emergency clear", partial(operations.clear_all, by=self.by))
-            return
-        stop = partial(operations.stop_all, reason=f"all were stopped by {self.by}", by=self.by)
-        self.for_all("emergency stop", stop)
+        elif (script := self.pick_for(name, "emergency clear")) is not None:
+            self.show(operations.clear(script, by=self.by))
+
+    def _emergency_stop(self, rest: str) -> None:
+        """Stop one or all. Further words are the reason: no stop may fail because of them."""
+        script, reason = self.split_name(rest)
+        word, more = first_word(rest)
+        is_all = script is None and word == ALL
+        if is_all:
+            reason = more
+        elif script is None:
+            script, reason = self.pick(rest), ""
+        default = f"{'all were ' if is_all else ''}stopped by {self.by}"
+        reason = one_line(reason, LONGEST_REASON).strip("= ") or default
+        if is_all:
+            stop = partial(operations.stop_all, reason=reason, by=self.by)
+            self.for_all("emergency stop", stop)
+        elif script is not None and self.may("emergency stop", script):
+            self.show(operations.stop(script, reason, by=self.by))
 
 
 CREATE = Subcommand(
@@ -217,7 +228,8 @@ WORDS = {
     ),
     "emergency": Subcommand(
         LifecycleWords._emergency,
-        "assistant emergency stop [<name> | all], assistant emergency clear [<name> | all]",
+        "assistant emergency stop [<name> | all] [<reason>], "
+        "assistant emergency clear [<name> | all]",
         "Stops an assistant at once, or all that you may stop, also across restarts: unfinished "
         "work is dropped, and people who wait are told. Clear lets it go on, even if it locked "
         "itself, and lets people who have to wait ask again.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any, NamedTuple
 
 from evennia_ai import operations
@@ -71,7 +72,7 @@ def _server_text(server: Mapping[str, Any]) -> str:
 def _breaker_text(breaker: Mapping[str, object]) -> str:
     """A circuit breaker that is not closed, with its last error."""
     wait = breaker["retry_after"]
-    until = f", asked again in {wait:.0f} s" if wait else ""
+    until = f", asked again in {ceil(wait)} s" if isinstance(wait, float) and wait else ""
     return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
 
 

@@ -11,6 +11,24 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
+from evennia_ai.errors import (
+    CircuitOpenError,
+    ModelConnectionError,
+    ModelStatusError,
+    NoFreeSlotError,
+)
+
+# Statuses of a gateway that gave up waiting: the service behind it may have answered and charged.
+TOOK_TOO_LONG = (408, 504, 524)
+
+
+def may_be_charged(error: BaseException) -> bool:
+    """True if an attempt that failed with this error may be charged for."""
+    if isinstance(error, ModelStatusError):
+        return error.is_of_answer or error.status in TOOK_TOO_LONG
+    if isinstance(error, ModelConnectionError):
+        return error.was_sent
+    return not isinstance(error, (CircuitOpenError, NoFreeSlotError))
 
 
 class Payment(Protocol):

@@ -55,7 +55,8 @@ class TestTokens(ApiTest):
         token = self.ask().told["token"]
         assert re.fullmatch(r"eai_[\w-]{43}", token)
         assert token != self.ask().told["token"]
-        assert 200 == self.sent(f"Token {token}").status_code
+        for word in ("Token", "Bearer", "bearer"):
+            assert 200 == self.sent(f"{word} {token}").status_code
         assert 200 == self.sent(f"Token {token}", "POST", "assistants/Ada/stop/").status_code
 
     def test_a_token_that_is_given_back_is_worth_nothing(self) -> None:
@@ -73,6 +74,8 @@ class TestTokens(ApiTest):
             "Token ä",
             "Token \x7f",
             "token x",
+            "Bearer",
+            "Bearer x",
         ):
             with self.subTest(token[:20]):
                 response = self.sent(token)

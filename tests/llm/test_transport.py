@@ -16,7 +16,6 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
-from evennia_ai.budget.spending import may_be_charged
 from evennia_ai.errors import (
     ContextLengthError,
     ModelConnectionError,
@@ -25,6 +24,7 @@ from evennia_ai.errors import (
     ModelStatusError,
     ReplyTooLargeError,
 )
+from evennia_ai.llm.payments import may_be_charged
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.replies import parse_reply
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES, OpenAITransport

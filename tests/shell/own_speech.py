@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia import Command
+from evennia import Command, DefaultCharacter
 from evennia.commands.cmdhandler import _CMDSET_MERGE_CACHE
 from evennia.commands.cmdset import CmdSet
 
@@ -52,6 +52,14 @@ class CmdSayAdapted(CmdBareSay):
         """Send the bare line, and tell assistants of it."""
         super().func()
         evennia_ai.hear(self.caller.location, self.args.strip(), self.caller)
+
+
+class Herald(DefaultCharacter):
+    """A character whose speech is bare text, whichever command it comes by."""
+
+    def at_say(self, message: str, **kwargs: Any) -> None:
+        """Declare it to all who are here."""
+        self.location.msg_contents(f"{self.key} declares: {message}")
 
 
 class CmdBareWhisper(Command):

@@ -153,7 +153,7 @@ class TestStartStop(CommandTest):
         ):
             assert self.assistant(line).startswith(expected), line
         usage = (
-            "Usage: assistant emergency stop [<name> | all], assistant emergency clear "
+            "Usage: assistant emergency stop [<name> | all] [<reason>], assistant emergency clear "
             "[<name> | all]"
         )
         for line in ("emergency", "emergency ada", "emergency halt ada"):
@@ -162,6 +162,18 @@ class TestStartStop(CommandTest):
     def test_who_stopped_her_is_kept(self) -> None:
         self.assistant("emergency stop ada")
         assert "Ada is stopped: stopped by Tom." in self.sent_to_staff()[-1]
+
+    def test_what_is_typed_after_a_name_is_the_reason(self) -> None:
+        """In a hurry people type more than a name, and that must not cost time."""
+        for line in ("stop ada because it swears", "stop ada = because it swears"):
+            assert self.assistant(f"emergency {line}").startswith("Ada is stopped. ")
+            assert "Ada is stopped: because it swears." in self.sent_to_staff()[-1]
+            operations.clear(self.ada_script)
+        self.assistant("emergency stop all it swears")
+        assert "Ada is stopped: it swears." in self.sent_to_staff()[-1]
+        assert "There is no assistant named edda it swears." in self.assistant(
+            "emergency stop edda it swears"
+        )
 
     def test_a_reset_clears_conversation_and_stop(self) -> None:
         self.ask("whisper Ada = hello", whispers("Hello."))

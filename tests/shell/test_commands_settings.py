@@ -76,6 +76,7 @@ class TestConfig(SettingsTest):
             ("/config/set ada tick_rate 12", 12),
             ("config ADA SET tick_rate = 13", 13),
             ("config set tick_rate 14", 14),
+            ("config ada tick_rate = 15", 15),
         ):
             with self.subTest(line):
                 assert "tick_rate" in self.assistant(line)

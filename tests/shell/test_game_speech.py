@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import pytest
+from django.test.utils import override_settings
 
 import evennia_ai
 from evennia_ai import operations
@@ -211,6 +212,18 @@ class TestCheck(ShellTest):
         self.clock.advance(5)
         self.ask("say Ada, hello", says("Hello."), person=self.mira)
         assert "Ada hears what is said here." == self.checked()
+
+    def test_a_character_that_speaks_in_its_own_way_is_told_of(self) -> None:
+        """Evennia's commands speak through `at_say`, which the game's class may override."""
+        herald = "tests.shell.own_speech.Herald"
+        with override_settings(BASE_CHARACTER_TYPECLASS=herald):
+            told = self.checked()
+            assert "is not known yet. " in told
+            assert f"at_say ({herald})" in told
+            own_speech.Herald.at_say(self.mira, "hello Ada")
+            told = self.checked()
+        assert told.startswith("Ada: I hear nothing when somebody speaks here.")
+        assert f"at_say ({herald})" in told
 
     def test_what_is_no_speech_says_nothing(self) -> None:
         """Lines of the game, of unknown names and of other assistants prove nothing."""

@@ -55,6 +55,8 @@ class TestCommand(HushTest):
             ("unhush ada", "Ada looks up, free to speak here again."),
             ("hush ada 60", "Ada nods and is quiet here for 60 minutes."),
             ("hush off", "Ada looks up, free to speak here again."),
+            ("hush Ada for 5 minutes", "Ada nods and is quiet here for five minutes."),
+            ("hush for 12 min", "Ada nods and is quiet here for 12 minutes."),
         ):
             with self.subTest(line=line):
                 assert shown == self.told(self.mira, line)

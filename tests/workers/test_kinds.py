@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evennia_ai.budget.spending import may_be_charged
 from evennia_ai.errors import (
     ContextLengthError,
     MemoryStoreError,
@@ -19,6 +18,7 @@ from evennia_ai.errors import (
     ModelStatusError,
     ReplyTooLargeError,
 )
+from evennia_ai.llm.payments import may_be_charged
 from evennia_ai.memory_store.port import Item
 from evennia_ai.workers import kinds
 from evennia_ai.workers.port import NotBegunError, PoisonError, WorkerError, WorkerLostError

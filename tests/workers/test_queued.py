@@ -14,9 +14,9 @@ from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.task import Clock
 from twisted.python.failure import Failure
 
-from evennia_ai.budget.spending import may_be_charged
 from evennia_ai.core.settings.services import WorkersConfig
 from evennia_ai.errors import MemoryStoreError
+from evennia_ai.llm.payments import may_be_charged
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.port import Item
 from evennia_ai.models import WorkJob

@@ -54,7 +54,8 @@ def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
 
 SPEECH = frozenset((Source.SAY, Source.WHISPER, Source.POSE))
 _SPEECH_SIGN = re.compile(
-    r"[\"“”«»„]|\b(?:says?|said|asks?|whispers?|exclaims?|tells?|shouts?|mutters?|murmurs?|replies)\b",
+    r"[\"“”«»„]|\b(?:says?|said|asks?|whispers?|exclaims?|tells?|shouts?|mutters?|murmurs?|replies|"
+    r"declares?|announces?|answers?|yells?|proclaims?)\b",
     re.IGNORECASE,
 )
 

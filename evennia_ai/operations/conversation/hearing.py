@@ -298,11 +298,11 @@ def _deaf(script: AssistantScript, found: Hearing, own_commands: Mapping[str, st
     return (
         f"{script.key}: I hear {some} when somebody speaks here. {found.bare} of what people said "
         f"came as bare text (the newest {ago} ago), which tells neither who speaks nor how.{whose} "
-        f"What to do: in the command, right before its own msg, add {HOW} with the bare words, "
+        f"What to do: there, right before its own msg, add {HOW} with the bare words, "
         f'and of a whisper evennia_ai.hear(target, words, caller, "whisper"). {WHERE}'
     )
 
 
 def _named(own_commands: Mapping[str, str]) -> str:
     known = ", ".join(f"{key} ({path})" for key, path in own_commands.items())
-    return f"The game has commands of its own for speech: {known}"
+    return f"Speech is the game's own here: {known}"

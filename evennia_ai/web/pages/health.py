@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import ceil
 from typing import Any
 
 from twisted.internet.defer import Deferred, succeed
@@ -73,7 +74,7 @@ def _breakers(script: AssistantScript | None, visit: Visit) -> list[Shown]:
 def _breaker(row: BreakerRow, may_reset: bool) -> Shown:
     level, told = STATES.get(row["state"], ("bad", row["state"]))
     if (seconds := row["retry_after"]) is not None:
-        told = f"{told}; asked again in {seconds:.0f} s"
+        told = f"{told}; asked again in {ceil(seconds)} s"
     return {
         "name": row["name"],
         "level": level,
