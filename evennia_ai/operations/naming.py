@@ -37,7 +37,10 @@ LONGEST_NAME = 60  # characters
 # Separators of command arguments and of addresses.
 BARRED = '=,;/"'
 # Words with a meaning of their own where a command expects a name.
-TAKEN = ("all", "game", "me", "self", "here", "none")
+TAKEN = (
+    *("all", "everything", "full", "game", "here", "list", "me", "no", "none", "off", "on"),
+    *("reveal", "self", "show", "yes"),
+)
 
 
 def problem_of_name(name: str) -> str:

@@ -129,6 +129,7 @@ class TestNames(MenuTest):
             ("ADA", "There is an assistant named ADA already; choose another name."),
             ("mira", "There is a character named mira already; choose another name."),
             ("All", "All means something else in commands"),
+            ("Off", "Off means something else in commands"),
             ("Say", "Say is a command of the game"),
             ("#12", "The name #12 does not begin with a letter"),
             ("Edda = x", "The name Edda = x holds =, which commands use"),

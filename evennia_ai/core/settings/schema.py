@@ -192,6 +192,8 @@ def _as_plain(word: str) -> bool | float | str:
 
 
 def _as_list(schema: JsonSchemaValue, word: str) -> list[Any]:
+    if word.startswith('"') and isinstance(quoted := _parse_literal(f"[{word}]"), list):
+        return quoted
     parts = (part.strip() for part in _COMMAS.split(word))
     return [parse(schema.get("items", _ANYTHING), part) for part in parts if part]
 
