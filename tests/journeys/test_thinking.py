@@ -106,7 +106,7 @@ def test_a_tool_of_an_mcp_server_after_a_yes(enter: Enter, admin: Player, model:
         r"answer for 5 minutes: it is not done\) Type: assistant answer (\d+) yes"
     )
     number = tom.ask("say @ada ask the oracle for the tide", told)[1]
-    admin.ask("assistant tools ada", r"oracle__tide +async_required +after yes")
+    admin.ask("assistant tools ada", r"oracle__tide +after yes")
     admin.send("q")
     model.queue(does(whispers("At noon, Tom.")))
     tom.ask(f"assistant answer {number} yes", r"\|rGreyport, day 2: at noon")
