@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -111,6 +112,10 @@ def test_what_is_set_takes_the_place_of_the_default(
     assert group() == group.from_stored({})
     assert defaults.items() <= group.from_stored({}).model_dump().items()
     assert given == group.from_stored(given).model_dump(exclude_unset=True)
+    of_game = SimpleNamespace(**{group.NAME: given})
+    assert [group(), group.from_stored(given)] == [
+        *map(group.from_settings, (SimpleNamespace(), of_game))
+    ]
 
 
 @pytest.mark.parametrize(("group", "given", "told"), REFUSED)

@@ -97,7 +97,7 @@ class TestGame(HearingTest):
 
     def test_comings_and_goings_start_nothing(self) -> None:
         """A character's name in an announcement must not address her."""
-        self.mira.key = "@ada"
+        self.mira.key = "friend of @ada"
         for room in (self.room2, self.room1):
             self.mira.move_to(room)
             assert (Source.MOVE, "7 default ignore") == (self.heard().source, self.judged())

@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 from evennia_ai import consolidation, operations
 from evennia_ai.agent import compaction, preparation
 from evennia_ai.commands import CmdAssistant
+from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.contexts import CONTEXTS, MAIN_PARTS, ContextType, fields_of
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import completion
@@ -365,7 +366,7 @@ class TestShown(InnerCase):
             lines = self.call(CmdAssistant(), f"prompt ada {kind}")
             assert f"Ada, context {kind}: what its model is asked" in lines
             most = min(5, CONTEXTS[kind].max_iterations)  # 5 is the default of `execution_config`
-            assert f"at most  {most} model calls for one answer" in lines
+            assert f"at most  {counted(most, 'model calls')} for one answer" in lines
             whole = self.call(CmdAssistant(), f"prompt ada {kind} show")
             assert CANARIES[kind] in whole
             assert "(what it is about)" in whole

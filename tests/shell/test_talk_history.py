@@ -111,7 +111,7 @@ class TestHistory(ShellTest):
         assert ("Mira", 2000) == (rows[5]["name"], len(rows[5]["text"]))
         assert "Mira" == rows[6]["name"]
         (masked,) = [row for row in self.rows(look=None) if row["private_to"]]
-        assert {**rows[5], "text": "(2000 characters)"} == masked
+        assert {**rows[5], "text": "(2,000 characters)"} == masked
         told = conversation.show_history(self.ada_script).message
         assert "(private to someone who is gone)" in told
         assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told

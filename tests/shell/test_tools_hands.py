@@ -11,6 +11,7 @@ from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 from evennia.utils import create
 
 from evennia_ai.runtime import state
+from tests.shell.people import Person
 from tests.shell.tool_case import ToolTest
 
 
@@ -124,7 +125,7 @@ class TestMove(ToolTest):
 
     def test_a_body_that_nobody_moves_may_use_tools_too(self) -> None:
         """A game's own code may drive such a body; what it is told, nobody hears."""
-        self.ada = self.mira
+        self.ada = create.create_object(Person, key="Golem", location=self.room1)
         self.exit.locks.add("traverse:false()")
         assert "you are still in Reading Room" == self.refusal("move", exit="out")
 
