@@ -57,7 +57,7 @@ PEOPLE = (
     guard(
         "a change from a browser needs the CSRF token",
         "api/people.py",
-        "return [TokenAccess(), SessionAccess()] if has_tokens()",
+        "return [TokenAccess(), BearerAccess(), SessionAccess()] if has_tokens()",
         "return [TokenAccess(), type('Open', (SessionAccess,), {'enforce_csrf': lambda *_: None})()] if has_tokens()",
         "test_a_change_needs_the_csrf_token",
     ),

@@ -79,7 +79,7 @@ class TestWrongly(TypingTest):
             ),
             ("status old tim", "There is no assistant named old tim. Did you mean Old Tom?"),
             ("pause ada", "There is no 'assistant pause'. Did you mean stop? Type: help"),
-            ("config ada persona = Old.", "Type show or set before persona.\nUsage: assistant con"),
+            ("config ada persona Old.", "Type show or set before persona.\nUsage: assistant con"),
         ):
             with self.subTest(line):
                 assert self.assistant(line).startswith(expected)
