@@ -20,6 +20,7 @@ from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN, SIGNAL_OBJECT_POST_UNPUPPET
 from twisted.internet import reactor
 
+from evennia_ai.core.settings.game import CHECKS_TAG
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
 from evennia_ai.core.typed_objects import Account, GameObject
@@ -34,7 +35,6 @@ NAME_FIELDS = frozenset(("db_key", "username"))
 MIGRATION_MODULE = "__fake__"  # `__module__` of the historical models within a migration
 PORTAL_PART = "evennia_ai.runtime.portal_peers"
 SERVER_PARTS = ("evennia_ai.api.mcp.service", "evennia_ai.api.a2a.service")
-SETTINGS_TAG = "evennia_ai"
 SESSIONS = "evennia_ai.api.sessions.ReadOnlySessions"
 PAGES, SITE_TEMPLATES = "evennia_ai.web.site", "web/site_templates"
 STREAM = "evennia_ai.web.service"
@@ -335,11 +335,11 @@ class EvenniaAIConfig(AppConfig):
         relay = signals.Relay(_find_assistant)
         if relay not in audit.LISTENERS:  # Django may call `ready` more than once
             audit.LISTENERS.append(relay)
-        checks.register(check_settings, SETTINGS_TAG)
+        checks.register(check_settings, CHECKS_TAG)
         checks.register(check_tables)
         self._guard_names()
         checks.register(check_files)
-        checks.register(check_names, SETTINGS_TAG)
+        checks.register(check_names, CHECKS_TAG)
         checks.register(check_pages)
         # The ids keep a second `ready` from connecting a receiver twice.
         post_save.connect(_on_token_model_saved, dispatch_uid="evennia_ai.heed")

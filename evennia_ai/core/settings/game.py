@@ -189,6 +189,8 @@ GAME_SETTINGS = {
 }
 
 PREFIX = "EVENNIA_AI_"
+# Tag of the system checks that look at settings alone.
+CHECKS_TAG = "evennia_ai"
 # The app's own name for the game's ROOT_URLCONF.
 ROOT_URLCONF = "EVENNIA_AI_ROOT_URLCONF"
 IN_THE_ENVIRONMENT = ("EVENNIA_AI_LOCAL_MODEL", "EVENNIA_AI_CACHE_DIR")

@@ -17,7 +17,7 @@ from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 
 from evennia_ai.approvals.people import ASKER, STAFF
-from evennia_ai.core.settings.game import without_effect
+from evennia_ai.core.settings.game import CHECKS_TAG, without_effect
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages.incoming import find_being
@@ -26,7 +26,6 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import known_permission
 
 MOST_TOLD, LONGEST_WORD = 10, 40
-TAG = "evennia_ai"  # of the system checks that look at settings alone
 
 
 def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
@@ -47,7 +46,7 @@ def misspelt_names() -> list[str]:
 
 def problems_of_game() -> list[str]:
     """Problems of the game's settings, as `evennia check` tells them; few people type that."""
-    return [each.msg for each in checks.run_checks(tags=[TAG])]
+    return [each.msg for each in checks.run_checks(tags=[CHECKS_TAG])]
 
 
 def report_problems_of_game() -> None:
