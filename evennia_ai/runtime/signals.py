@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from traceback import walk_tb
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -107,16 +108,14 @@ def log_fault(text: str, error: BaseException) -> None:
 
     If that is in a library, the line of the game's own code that led there is named as well.
     """
-    places, of_game = [""], [""]
-    last = error.__traceback__
-    while last is not None:
-        file, last_line = last.tb_frame.f_code.co_filename, last.tb_lineno
-        places.append(f"{file}:{last_line}")
+    place = of_game = ""
+    for frame, line in walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        place = f"{file}:{line}"
         if file.startswith(f"{settings.GAME_DIR}/") and "site-packages" not in file:
-            of_game.append(places[-1])
-        last = last.tb_next
-    called = f", called at {of_game[-1]}" if of_game[-1] not in ("", places[-1]) else ""
-    logger.log_err(f"[assistant] {text} at {places[-1]}{called}")
+            of_game = place
+    called = f", called at {of_game}" if of_game not in ("", place) else ""
+    logger.log_err(f"[assistant] {text} at {place}{called}")
 
 
 @dataclass(frozen=True, slots=True)
