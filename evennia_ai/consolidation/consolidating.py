@@ -19,7 +19,13 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType, PromptPart
 from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
-from evennia_ai.memory.evidence import KNOWN_FACTS, ShownMemories, dated_memories, nearest
+from evennia_ai.memory.evidence import (
+    KNOWN_FACTS,
+    ShownMemories,
+    dated_memories,
+    nearest,
+    newest,
+)
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
@@ -126,6 +132,8 @@ async def _known(
 ) -> list[Recollection]:
     """Known facts that the entries may contradict: the nearest ones of each, round-robin."""
     kinds, near = (MemoryKind.FACT,), []
+    if not newest(script, audience, kinds, 1):
+        return []  # without a search for each entry
     for source in sources:
         # Without the answer, which is similar in all entries and would dominate the search.
         text = exchange_of(source)[0] or source.text

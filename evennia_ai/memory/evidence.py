@@ -75,12 +75,13 @@ async def nearest(
         for memory in ranked
         if memory.audience == audience and memory.kind in kinds and memory.superseded_at is None
     ]
-    return fit[:limit] or _newest(script, audience, kinds, limit)
+    return fit[:limit] or newest(script, audience, kinds, limit)
 
 
-def _newest(
+def newest(
     script: Assistant, audience: str, kinds: Sequence[str], limit: int
 ) -> list[Recollection]:
+    """The newest current memories of one audience."""
     latest = rows.current(script.pk, audience=audience, kind__in=kinds).order_by("-at", "-id")
     return rows.values(latest[:limit])
 
@@ -116,7 +117,7 @@ class ShownMemories:
                 self.script, words, self.audience, kinds=kinds, limit=limit, fence=self.fence
             )
         else:
-            memories = _newest(self.script, self.audience, kinds, limit)
+            memories = newest(self.script, self.audience, kinds, limit)
         keys = {memory.key for memory in self.found}
         new = [memory for memory in memories if memory.key not in keys]
         first = len(self.found) + 1

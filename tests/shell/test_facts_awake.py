@@ -66,6 +66,15 @@ class TestWhen(AwakeCase):
         (kept,) = [told for event, _, told in recorded if event == "memories_kept"]
         assert ("while awake", 1) == (kept["why"], kept["count"])
 
+    def test_nothing_is_searched_where_no_fact_is_known(self) -> None:
+        """One statement finds that out, however many entries there are."""
+        self.talk(*(f"boat {number} is in the harbour." for number in range(12)))
+        self.model.answers.append(completion("[]"))
+        with self.statements() as taken:
+            self.pause()
+        looks = [query["sql"] for query in taken if "'fact'" in query["sql"]]
+        assert (1, 1) == (self.calls, len(looks)), looks
+
     def test_after_a_real_talk(self) -> None:
         """A fact from a whisper is for the person who whispered only."""
         self.tom.execute_cmd("whisper Ada = the cellar is shut")
