@@ -586,6 +586,11 @@ class TestWrongFiles(BundleTest):
         assert {line} == set(named)
         assert "|lc" not in found.manifest.desc
         assert found.manifest.desc.startswith("|rred|n ")
+        lines = {"thinking_lines": ["Hm.", desc], "failure_line": desc}
+        settings = json.loads(parts[bundle_parts.SETTINGS]) | lines
+        script = self.brought(built(self.raw, {bundle_parts.SETTINGS: settings}))
+        seen = [*state.read(script, "thinking_lines"), state.read(script, "failure_line")]
+        assert ["Hm.", found.manifest.desc, found.manifest.desc] == seen
 
     def test_mutated_content_with_right_hashes(self) -> None:
         """Valid hashes do not let in ids, wrong types, or numbers of unknown people."""

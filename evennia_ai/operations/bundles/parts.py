@@ -47,11 +47,11 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
-def _unlinked(desc: str) -> str:
-    """A look with its colours, but without links: a click on one types a command."""
-    while (without := str(ANSI_PARSER.strip_mxp(desc))) != desc:
-        desc = without
-    return desc
+def unlinked(text: str) -> str:
+    """A text with its colours, but without links: a click on one types a command."""
+    while (without := str(ANSI_PARSER.strip_mxp(text))) != text:
+        text = without
+    return text
 
 
 LONGEST_NAME = 255
@@ -62,7 +62,7 @@ Name = Annotated[
     Field(max_length=LONGEST_NAME),
     AfterValidator(lambda name: one_line(name, LONGEST_NAME)),
 ]
-Look = Annotated[str, Field(max_length=4000), AfterValidator(_unlinked)]
+Look = Annotated[str, Field(max_length=4000), AfterValidator(unlinked)]
 Ref = Annotated[int, Field(ge=1, le=9_999_999)]
 Part = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 # The years 68 to 5138: a datetime cannot hold those before 1.
