@@ -25,6 +25,7 @@ from evennia_ai.core.safety.notices import Notice
 from evennia_ai.llm import bridge
 from evennia_ai.memory import indexing
 from evennia_ai.messages import incoming, outgoing
+from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.turns import aside, interrupted
@@ -222,7 +223,7 @@ def settle(stopping: Stopping) -> Dropped:
         return dropped
     with whatever_happens("its character could not be told"):
         if (character := getattr(script, "obj", None)) is not None:
-            character.msg(incoming.notice(f"Emergency stop: {lockout.reason}"))
+            character.msg(incoming.notice(literal(f"Emergency stop: {lockout.reason}")))
     with whatever_happens("the stop could not be recorded"):
         facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
         if any(facts.values()):

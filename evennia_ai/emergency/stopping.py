@@ -23,6 +23,7 @@ from evennia_ai.core.safety.cooling import Blame
 from evennia_ai.core.safety.dropped import Dropped, listed
 from evennia_ai.core.safety.lockout import Cause, Lockout
 from evennia_ai.core.safety.notices import Notice, locked
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.emergency.steps import (
     NOTHING,
     Stopping,
@@ -51,6 +52,8 @@ from evennia_ai.runtime.assistant import Assistant
 # Of many that are stopped at once, how many are cancelled, and then stored, in one turn of the
 # reactor.
 CANCELS, PORTION = 100, 10
+# Characters. A reason is one line: it must not be able to imitate lines of the log or of notices.
+LONGEST_REASON = 1_000
 NOT_ACTIVE = "Emergency stop is not active"
 COOLING_CLEARED = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
@@ -76,6 +79,7 @@ def trigger_emergency_stop(
         is_alarm: tell staff, and log an error; otherwise only the log is told, as for a stop that
             is part of normal operation.
     """
+    reason = one_line(reason, LONGEST_REASON)
     stopping = fence(script, Lockout(cause, reason, now(script), by))
     cancel(stopping)
     # An earlier stop of several may still wait to be stored; the cause is the earlier one's.
@@ -225,6 +229,7 @@ def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferre
     """
     global _stops
     _stops += 1
+    reason = one_line(reason, LONGEST_REASON)
     # Cancelling the owner of a shared question transfers it to another waiter: owners go last.
     those = [
         fence(script, Lockout(Cause.KILL, reason, now(script), by))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from unittest import mock
 
@@ -93,6 +94,28 @@ class TestToTheLetter(SafetyTest):
             facts["reason"],
             facts["by"],
         )
+
+    def test_a_reason_is_one_line_of_text(self) -> None:
+        """A program's reason can have line breaks, which would make lines in others' names."""
+        forged = "so\nBrass is stopped\r\n[assistant] forged\u2028by nobody"
+        whole = "so Brass is stopped [assistant] forged by nobody"
+        for stop in (
+            partial(self.ada_script.trigger_emergency_stop, forged),
+            partial(operations.stop_all, [self.ada_script], forged),
+        ):
+            with self.logged() as lines:
+                stop()
+            assert [] == [line for line in lines if len(line.splitlines()) > 1]
+            assert [] == [told for told in self.sent_to_staff() if len(told.splitlines()) > 1]
+            assert whole == lockout_of(self.ada_script).reason
+            clear_emergency_stop(self.ada_script)
+
+    def test_a_reason_is_no_markup_for_who_watches_through_its_eyes(self) -> None:
+        told: list[tuple[str, dict[str, str]]] = []
+        bare = self._bare()
+        bare.obj = SimpleNamespace(key="Ada", msg=told.append)
+        trigger_emergency_stop(bare, "|lcquit|ltthere|le")
+        assert "|lc" not in told[0][0]
 
     def test_the_clearing_is_recorded_too(self) -> None:
         bare = self._bare()

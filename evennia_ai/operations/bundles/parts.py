@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from evennia.utils.ansi import ANSI_PARSER
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from evennia_ai.core.cards.character_card import MOST_BYTES
 from evennia_ai.core.memory.recollection import MemoryKind, SourceType
+from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import ImportFileError
 
 FORMAT = 1
@@ -45,8 +47,22 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+def unlinked(text: str) -> str:
+    """A text with its colours, but without links: a click on one types a command."""
+    while (without := str(ANSI_PARSER.strip_mxp(text))) != text:
+        text = without
+    return text
+
+
+LONGEST_NAME = 255
 Text = Annotated[str, Field(max_length=100_000)]
-Name = Annotated[str, Field(max_length=255)]
+# One line: a name from a file must not be able to imitate lines of our own.
+Name = Annotated[
+    str,
+    Field(max_length=LONGEST_NAME),
+    AfterValidator(lambda name: one_line(name, LONGEST_NAME)),
+]
+Look = Annotated[str, Field(max_length=4000), AfterValidator(unlinked)]
 Ref = Annotated[int, Field(ge=1, le=9_999_999)]
 Part = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 # The years 68 to 5138: a datetime cannot hold those before 1.
@@ -79,7 +95,7 @@ class Manifest(Strict):
     game: Name
     exported_at: Moment
     name: Name
-    desc: Annotated[str, Field(max_length=4000)]
+    desc: Look
     aliases: Annotated[list[Name], Field(max_length=10)]
     stopped: Annotated[str, Field(max_length=2000)] | None
     left_out: Annotated[list[Name], Field(max_length=200)]

@@ -31,7 +31,7 @@ from evennia_ai.operations.assistants.creation import (
     take_back,
 )
 from evennia_ai.operations.bundles import file
-from evennia_ai.operations.bundles.parts import Bundle, Who
+from evennia_ai.operations.bundles.parts import Bundle, Who, unlinked
 from evennia_ai.operations.bundles.people import (
     Ids,
     accounts_alike,
@@ -50,6 +50,8 @@ from evennia_ai.runtime.game_thread import Steps
 
 MOST_NAMED = 30
 IMPORT = "import assistant"
+# Settings that players are shown with their markup.
+SHOWN_AS_MARKUP = ("thinking_lines", "failure_line")
 UNWRITTEN = "its record could not be written: {error}"
 TAKEN_OUT = "Nothing is stored: what it remembers was taken out again meanwhile."
 
@@ -189,10 +191,16 @@ def _same_people(
 def _travelling_settings(bundle: Bundle) -> dict[str, Any]:
     # Filtered here too, not only when written: a file may be made by hand.
     return {
-        name: travelling_part(name, value)
+        name: _unlinked(value) if name in SHOWN_AS_MARKUP else travelling_part(name, value)
         for name, value in bundle.settings.items()
         if name not in LEFT_OUT
     }
+
+
+def _unlinked(value: object) -> object:
+    if isinstance(value, list):
+        return [_unlinked(each) for each in value]
+    return unlinked(value) if isinstance(value, str) else value
 
 
 # ---- importing ---------------------------------------------------------------------------------
