@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated
+from typing import Annotated, cast
 
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.consolidation import scheduler
+from evennia_ai.core.memory import night
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
@@ -25,6 +26,7 @@ from evennia_ai.memory_store.opening import STORE
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
+from evennia_ai.operations.times import as_shown
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import wording
@@ -159,8 +161,16 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
     ]
     if data.problem:
         lines.append(f"  problem    {data.problem}")
-    night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
-    return [*lines, f"  night      {one_line(night, 200) or 'none yet'}; now {data.mode}"]
+    last = _night_in_words(data.last_night) or "none yet"
+    return [*lines, f"  night      {last}; now {data.mode}"]
+
+
+def _night_in_words(last: dict[str, object]) -> str:
+    """The result of the last night for people, or "" before the first has ended."""
+    if "counts" not in last:
+        return ""
+    done = night.summary(cast("night.NightProgress", last))
+    return one_line(f"ended {as_shown(cast('float', last['at']))}: {done}", 300)
 
 
 def reindex_memories(
@@ -246,8 +256,8 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "last_night"),
     )
     now = sleep_sentence(script)
-    night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
-    last = f"The last night: {one_line(night, 300)}" if night else "There has been no night yet."
+    last = _night_in_words(data.last_night)
+    last = f"The last night {last}." if last else "There has been no night yet."
     return Result(True, f"{now} {last}", data)
 
 
