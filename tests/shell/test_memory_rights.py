@@ -184,10 +184,12 @@ class TestOptingOut(RememberingTest):
         """Existing memories are kept, and the answer says how to delete them."""
         self.remember("Mira came in", self.miras)
         shown = self.answer(self.mira, "assistant memory off")
-        assert "but keeps what it knows; to delete that too: assistant forget" in shown
+        assert (
+            "about you. What Ada knows already stays; to delete that too: assistant forget" in shown
+        )
         assert [self.miras] == list(state.read(self.ada_script, "unremembered"))
         shown = self.answer(self.mira, "assistant memory")
-        assert "It remembers nothing new about you, as you asked" in shown
+        assert "Ada remembers nothing new about you, as you asked" in shown
         assert "To resume being remembered: assistant memory on Ada" in shown
         again = self.answer(self.mira, "assistant memory off ada")
         assert "Ada already remembers nothing new about you." == again

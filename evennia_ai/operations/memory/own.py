@@ -323,7 +323,8 @@ def set_remembered(script: AssistantScript, being: Being, is_remembered: bool) -
     state.write(script, event, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} will remember new things about you again.")
-    done = Result(True, f"{name} will remember nothing new about you, but keeps what it knows")
+    kept = f"What {name} knows already stays"
+    done = Result(True, f"{name} will remember nothing new about you. {kept}")
     forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
     return done.with_typed(f"; to delete that too: {forget}. To undo: {back}")
 
