@@ -161,7 +161,8 @@ def _problem_of(
     being: GameObject, name: str, *, is_new: bool = False, is_alias: bool = False
 ) -> str:
     """Return the problem with a name, or ""; where staff may use it anyway, tell staff of it."""
-    if has_assistant(being):
+    # Assistants may share an alias, such as "keeper"; a new body gets its own before its script.
+    if has_assistant(being) or (is_alias and isinstance(being, AssistantMixin)):
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
     if (owner := _owner_of_part(name)) is None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from operator import attrgetter
 
 from evennia_ai.core.text.cleaning import name_as_data, one_line, place_as_data, quote
@@ -22,6 +23,8 @@ from evennia_ai.runtime.names import description_of, name_of
 
 _BRACES = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
 _MACRO = re.compile(r"\{\{([A-Za-z_]{1,40})\}\}")
+# Anything that another program may take for a macro: "{{random::a::b}}", "{{// a note}}".
+_LIKE_MACRO = re.compile(r"\{\{[^{}\n]{1,200}\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,12 @@ def fill_macros(text: str, value: Callable[[str], str]) -> str:
         return value(name) if name in _MACRO_NAMES or name in own else match[0]
 
     return _MACRO.sub(put, text)[:LONGEST_VALUE] if "{{" in text else text
+
+
+def left_macros(*texts: str) -> tuple[str, ...]:
+    """The parts that look like macros and that `fill_macros` leaves as they are, each once."""
+    filled = (fill_macros(text, lambda _: "") for text in texts)
+    return tuple(dict.fromkeys(chain.from_iterable(map(_LIKE_MACRO.findall, filled))))
 
 
 def macros_of(body: GameObject, now: datetime, speaker: str) -> Callable[[str], str]:

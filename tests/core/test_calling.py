@@ -36,6 +36,8 @@ FIRST = (
     *("Hello Ada. How are you?", "Well, Ada, what now?", "Excuse me Ada, where is the map?"),
     *("keeper, a light please", "Ada Lovelace, hello", "hello Ada Lovelace", "Lady Ada, hello"),
     *("I was in the hall. Ada, what was that?", "It is dark! Ada!", "no, Ada", "Ada — look!"),
+    *("\u4f60\u597d\uff01Ada\uff0c\u4e66\u5728\u54ea\u91cc\uff1f", "\u55e8\u3002Ada\uff01"),
+    "\u0645\u0631\u062d\u0628\u0627\u061f Ada\u060c \u0623\u064a\u0646\u061f",
     *("Ada and Tom, hello", "Tom and Ada, hello", "Tom & Ada! Come here", "hello Tom and Ada"),
     *("Tom, Ada and Mia, good night", "Tom, Mia, and Ada: look", "Ada Lovelace or Tom? Come!"),
     *("Tom, Ada: come here", "Mia, Ada, Tom: come here"),

@@ -89,6 +89,8 @@ def test_words_of_a_person_are_told_back(line: str, told: str) -> None:
         ("for how long already", True),
         ("I am lost, where is the way out", True),
         ("any idea who has it", True),
+        ("\u9375\u306f\u3069\u3053\uff1f", True),
+        ("\u0623\u064a\u0646 \u0627\u0644\u0645\u0641\u062a\u0627\u062d\u061f", True),
         ("I mend lamps", False),
         ("I come from Holm, where herring is cheap", False),
         ("hello!", False),

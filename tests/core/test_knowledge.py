@@ -54,6 +54,7 @@ def test_what_stands_in_every_entry_is_not_sought() -> None:
         "who's there",
         "tell me, isn't it cold",
         "\u9375\u306f\u3069\u3053\uff1f",
+        "\u0623\u064a\u0646 \u0627\u0644\u0645\u0641\u062a\u0627\u062d\u061f",
     ],
 )
 def test_it_only_asks(words: str) -> None:
@@ -77,3 +78,13 @@ def test_it_only_asks(words: str) -> None:
 )
 def test_it_tells_something(words: str) -> None:
     assert not asks_only(entry(words))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["I promise.", "I'll keep it.", "I\u2019ll keep it.", "Yes, I will.", "You have my word."],
+)
+def test_what_was_promised_to_a_question_is_told(answer: str) -> None:
+    """The only trace of a promise is the answer of the entry."""
+    assert not asks_only(entry("Will you keep the third case for me?", answer))
+    assert asks_only(entry("Did you keep it?", "I kept it, as you will see."))

@@ -56,3 +56,5 @@ def test_what_was_done_is_counted() -> None:
 def test_a_night_in_words() -> None:
     progress = night.put_off(night.counted(BEGUN, {"facts": 2, "entries": 9}), "the model is down")
     assert "9 entries, 2 facts, score put off, 0 tokens" == night.summary(progress)
+    progress = night.counted(BEGUN, {"entries scored": 1, "memories let go": 1, "profiles": 2})
+    assert "1 entry scored, 1 memory let go, 2 profiles, 0 tokens" == night.summary(progress)

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn.react import Done, Stop, StopReason, objection, reason_of, repetition
+from evennia_ai.core.turn.react import (
+    FAILURES,
+    Done,
+    Stop,
+    StopReason,
+    objection,
+    reason_of,
+    repetition,
+)
 from evennia_ai.core.turn.toolspec import ToolCall, ToolCategory, ToolResult
 from tests.core.samples import make_spec
 
@@ -148,3 +157,9 @@ def test_every_ending_has_a_row() -> None:
 )
 def test_whoever_waits_is_told_of_failures(is_failure: bool, reason: StopReason) -> None:
     assert is_failure is Stop(reason).is_failure
+
+
+@pytest.mark.parametrize("reason", FAILURES)
+def test_a_failure_is_told_in_first_and_third_person(reason: StopReason) -> None:
+    """Staff read "Ada could not answer: ...", whoever asks her why "I could not answer; ..."."""
+    assert re.search(r"\b(?:its|my)\b", reason.text) is None

@@ -106,6 +106,12 @@ def test_speech_without_a_known_speaker_keeps_names() -> None:
         pytest.param('He said "no."', 'He said "no." And left.', 15, id="after the quotes"),
         pytest.param("Two!", "Two! Three four five", 12, id="at an exclamation"),
         pytest.param("一二。", "一二。三四五六", 5, id="at a full-width stop"),
+        pytest.param(
+            "\u0646\u0639\u0645\u061f",
+            "\u0646\u0639\u0645\u061f \u0644\u0627 \u0644\u0627 \u0644\u0627",
+            7,
+            id="at an Arabic mark",
+        ),
         pytest.param("It is 3.5…", "It is 3.5 yards away", 12, id="not inside a number"),
         pytest.param("A. Bbbb…", "A. Bbbb ccccc ddddd eeeee", 15, id="not for a stump"),
         pytest.param("One two…", "One two three", 10, id="at a word"),

@@ -313,7 +313,7 @@ class TestRelease(AdoptingTest):
         assert "Bram stays as it was." in self.typed("no")
         assert operations.find_assistant("bram") is script
         self.typed("assistant release bram")
-        assert "Bram is released: Bram is as it was before; its audit log is in" in self.typed(
+        assert "Bram is released: Bram is as it was before; the audit log is in" in self.typed(
             "yes"
         )
         assert before == rows_of(self.bram)

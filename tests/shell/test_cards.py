@@ -94,6 +94,7 @@ class TestImporting(CardTest):
             "lore: 1 entry",
             "    atlas: {{char}} lent the atlas to {{user}}.",
             "first_mes: kept but not used",
+            "macros that stay as written: {{unknown}}\n",
             "character_book entry 1 (/a.las/): its keys are regular expressions",
             "Store it?",
             "Nothing is stored.",

@@ -56,6 +56,8 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.ada
         assert 'Ada whispers: "I have it."' == self.mira.heard_from(self.ada)[-1]
         assert f"Mira said yes to question {number}, and it was done" in self.prompt()
+        answered = [heard.raw for heard in self.mira.ndb.messages]
+        assert "Ada did it. Result: you have lamp now" in answered
         assert "Mira answered yes" == approvals.why_closed(number)
 
     def test_a_no_is_told_too(self) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from evennia_ai import operations
 from evennia_ai.commands import player
-from evennia_ai.core.memory.recollection import WORLD, person_audience
+from evennia_ai.core.memory.recollection import WORLD, person_audience, place_audience
+from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory.own import MENDED_TRUST, number_of_attribute
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import state
@@ -33,6 +34,24 @@ class TestReading(RememberingTest):
         assert list(zip(numbers, texts, strict=True)) == [
             tuple(line.split(None, 1)) for line in shown[1:4]
         ]
+
+    def test_only_what_nobody_else_is_told_is_between_the_two(self) -> None:
+        """What an attribute was drawn from decides: what was said in a room is told there."""
+        here, alone = place_audience("say", self.room1.dbref), person_audience(self.miras)
+        known = (
+            ("sails", alone),
+            ("sails", here),
+            ("sings", here),
+            ("sings", alone),
+            ("wept", alone),
+        )
+        attributes = [{"text": text, "audience": whom, "at": 0.0} for text, whom in known]
+        profile = self.know(self.miras, "Mira")
+        EntityProfile.objects.filter(pk=profile.pk).update(attributes=attributes)
+        shown = self.answer(self.mira, "assistant memory ada").split("\n")
+        texts = ["sails", "sings", "wept (between you two)"]
+        assert texts == [line.split(None, 1)[1] for line in shown[1:4]]
+        assert shown[4].startswith("To correct or forget one:")
 
     def test_nothing_is_said_to_be_nothing(self) -> None:
         assert "Ada remembers nothing about you." in self.answer(self.mira, "assistant memory")
@@ -184,10 +203,12 @@ class TestOptingOut(RememberingTest):
         """Existing memories are kept, and the answer says how to delete them."""
         self.remember("Mira came in", self.miras)
         shown = self.answer(self.mira, "assistant memory off")
-        assert "but keeps what it knows; to delete that too: assistant forget" in shown
+        assert (
+            "about you. What Ada knows already stays; to delete that too: assistant forget" in shown
+        )
         assert [self.miras] == list(state.read(self.ada_script, "unremembered"))
         shown = self.answer(self.mira, "assistant memory")
-        assert "It remembers nothing new about you, as you asked" in shown
+        assert "Ada remembers nothing new about you, as you asked" in shown
         assert "To resume being remembered: assistant memory on Ada" in shown
         again = self.answer(self.mira, "assistant memory off ada")
         assert "Ada already remembers nothing new about you." == again

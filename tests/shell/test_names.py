@@ -188,6 +188,14 @@ class TestPlayers(NamesTest):
 
 class TestStaff(NamesTest):
     @PLAYERS
+    def test_an_alias_that_a_new_assistant_shares_alarms_nobody(self) -> None:
+        """Its body has no script yet when it gets its aliases."""
+        self.ada.aliases.add("keeper")
+        made = operations.create_assistant("Edda", location=self.room1, aliases=["keeper"])
+        assert made.ok
+        assert [] == self.sent_to_staff()
+
+    @PLAYERS
     def test_hole_a1_staff_are_told(self) -> None:
         """A character of a class that is not the players' is made all the same."""
         made = create_object(DefaultCharacter, key="4da", location=self.room1)

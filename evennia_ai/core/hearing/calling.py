@@ -20,6 +20,7 @@ from pydantic import Field, TypeAdapter
 
 from evennia_ai.core.settings.model import Count
 from evennia_ai.core.text.characters import JOINERS, few_marks
+from evennia_ai.core.text.words import QUESTION_MARKS, SENTENCE_ENDS, UNSPACED_ENDS
 
 # An "@" after a letter, a dot or another "@" is no mention: ada@example.org.
 ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
@@ -130,7 +131,9 @@ _BEFORE_OBJECT = frozenset(
 _AFTER = r"(?![\w@]|[-.'\u2019]\w)"
 _WORD = re.compile(r"\w+")
 _OPENING_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
-_CALLING_MARKS = frozenset(",!?:;")
+# The ASCII ones, and commas, colons and semicolons of Arabic, Chinese and Japanese.
+_CALLING_MARKS = frozenset(f",!:;\u060c\u061b\uff0c\u3001\uff1a\uff1b\uff01{QUESTION_MARKS}")
+_NEXT_SENTENCE = rf"(?:[{SENTENCE_ENDS};]\s{{1,3}}|[{UNSPACED_ENDS}])"
 _IN_NAMES = r"[^\w,!?:;@]{1,3}"  # between the words of one name
 # Several who are called together: "Edda and Brun, hello". The names of the others are not known
 # here, so each counts as one word; "Edda and I, we went" tells of both.
@@ -157,7 +160,7 @@ def _patterns(names: tuple[str, ...]) -> _NamePatterns | None:
     return _NamePatterns(
         re.compile(rf"(?<![\w@])(?:{words})(?![\w@]|[-.]\w)"),
         re.compile(rf"\w{_IN_NAMES}(?:{words})(?!\w)|(?<!\w)(?:{words}){_IN_NAMES}\w"),
-        re.compile(rf"(?:\A\W{{0,8}}|[.!?…;]\s{{1,3}}){_OPENING_WORDS}(?<![\w@])({name})"),
+        re.compile(rf"(?:\A\W{{0,8}}|{_NEXT_SENTENCE}){_OPENING_WORDS}(?<![\w@])({name})"),
         _together_pattern(name),
         re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),
     )

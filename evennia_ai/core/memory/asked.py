@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from evennia_ai.core.memory.wording import telling_words
+from evennia_ai.core.text.words import QUESTION_MARKS
 
 # What a small model is told if no note answers a question, a demand, or small talk.
 UNKNOWN, UNABLE, UNASKED = "You do not know.", "You cannot do that.", "You answer kindly."
@@ -102,7 +103,7 @@ _INTERJECTION = (
 _PREPOSITION = "(?:about|at|by|for|from|in|into|of|on|since|to|under|until|with)"
 # A question by its first words, or by those of a later part: "I am lost, where is the way out".
 _ASKS = re.compile(
-    rf"\?|\A\W*(?:{_INTERJECTION}\W+){{0,4}}"
+    rf"[{QUESTION_MARKS}]|\A\W*(?:{_INTERJECTION}\W+){{0,4}}"
     rf"(?:(?:{_PREPOSITION} )?{_WH}\b|{_AUXILIARY}\b|{_IMPERATIVE}\b)"
     rf"|[,.!;:] +(?:and |but |so )?(?:{_WH}(?:'s| {_AUXILIARY}| many| much| long| old)\b"
     rf"|{_AUXILIARY} (?:i|you|he|she|it|we|they|there|the|that|this|any)\b)",

@@ -13,12 +13,15 @@ from typing import Any
 
 from evennia_ai.core.memory.recollection import unmasked_id
 from evennia_ai.core.text.cleaning import name_as_data, quote
+from evennia_ai.core.text.words import SENTENCE_ENDS, UNSPACED_ENDS
 from evennia_ai.core.turn.compaction import summary_message, summary_text
 from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, Message, is_of
 
 SOMEBODY = "somebody"
 MEANWHILE = "Meanwhile you noticed:"
-SENTENCES = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")  # noqa: RUF001
+SENTENCES = re.compile(
+    rf"(?<=[{SENTENCE_ENDS}])[\"'”’)\]]*\s+|(?<=[{UNSPACED_ENDS}])|\n+"  # noqa: RUF001
+)
 # Beginnings of lines in a verbatim summary; a turn begins with the first of them.
 _TOLD_LINE, _OWN_LINES = "it was told: ", ("it did: ", "it said: ", "it came to: ")
 # Verbs of the frames that core.turn.conversation puts around what is said.

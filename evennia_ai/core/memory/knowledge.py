@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import dropwhile
 
-from evennia_ai.core.text.words import WORD
+from evennia_ai.core.text.words import QUESTION_MARKS, SENTENCE_ENDS, WORD
 
 # The beginning of an entry about speech; quoted words follow.
 FRAME = re.compile(
@@ -19,7 +19,7 @@ FRAME = re.compile(
 )
 _ANSWERED = re.compile(r' .{1,80}? answered: (?=")', re.DOTALL)
 _DECODER = json.JSONDecoder()
-_SENTENCE = re.compile(r"[^.!?…\uff1f\u3002\uff01]+[.!?…\uff1f\u3002\uff01]*")
+_SENTENCE = re.compile(rf"[^{SENTENCE_ENDS}]+[{SENTENCE_ENDS}]*")
 _ASKING = ("who", "whom", "whose", "what", "where", "when", "why", "how", "which")
 _CONTRACTED = ("who", "what", "where", "when", "why", "how")
 # fmt: off
@@ -46,6 +46,10 @@ _OPENERS = frozenset(
 # themselves.
 _OF_ONESELF = re.compile(
     r"\b(?:i|i'm|i've|i'd|i'll|my|mine|we|we're|we've|our|ours)\b", re.IGNORECASE
+)
+# "Will you keep it for me?" "I will." is worth as much as what anybody tells.
+_PROMISES = re.compile(
+    r"\b(?:i|we)(?:'ll| will| shall)\b|\b(?:promise|swear|my word)\b", re.IGNORECASE
 )
 # Characters. A longer question about oneself tells something: "did you know my cat is Misty?"
 SHORT_QUESTION = 40
@@ -100,11 +104,14 @@ def sought_text(entry: str) -> str:
 
 
 def asks_only(entry: str) -> bool:
-    """True for an entry in which somebody only asked and told nothing of themselves."""
-    words = exchange_of(entry).words
+    """True for an entry in which somebody asked, and neither told nor was promised anything."""
+    exchange = exchange_of(entry)
+    words = exchange.words
     sentences = [part.strip() for part in _SENTENCE.findall(words) if WORD.search(part)]
     asking = [part for part in sentences if _asks(part)]
     if not asking or any(map(_tells_of_oneself, asking)):
+        return False
+    if _PROMISES.search(exchange.answer.replace("\u2019", "'")) is not None:
         return False
     return all(_is_interjection(part) for part in sentences if part not in asking)
 
@@ -112,7 +119,7 @@ def asks_only(entry: str) -> bool:
 def _asks(sentence: str) -> bool:
     # Stricter than `asked.is_question`: what counts as a question here is not remembered, while
     # there a demand that counts as one is only answered.
-    if sentence.endswith(("?", "\uff1f")):
+    if sentence.endswith(tuple(QUESTION_MARKS)):
         return True
     words = (found[0] for found in WORD.finditer(sentence.casefold()))
     first = next(dropwhile(_OPENERS.__contains__, words), "")

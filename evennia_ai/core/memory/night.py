@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from evennia_ai.core.memory.schedule import is_over
+from evennia_ai.core.text import words
 
 COMPACTING, DREAMING = "compacting", "dreaming"
 
@@ -122,6 +123,8 @@ def put_off(progress: NightProgress, why: str) -> NightProgress:
 
 def summary(progress: NightProgress) -> str:
     """A summary of a night in a few words, without anybody's words in it."""
-    parts = [f"{count} {name}" for name, count in sorted(progress["counts"].items())]
+    # Only the first word of "entries scored" is a plural.
+    names = ((count, *name.partition(" ")) for name, count in sorted(progress["counts"].items()))
+    parts = ["".join((words.counted(count, unit), *rest)) for count, unit, *rest in names]
     parts += [f"{name} put off" for name in progress["put_off"]]
     return ", ".join([*parts, f"{progress['tokens']} tokens"])

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from evennia_ai.core.text.characters import JOINERS, few_marks, without_invisible
 from evennia_ai.core.text.reading import JsonText
+from evennia_ai.core.text.words import SENTENCE_ENDS, UNSPACED_ENDS
 
 # Marks of thinking that services leave in the text: tags (also of Seed and Gemini), then those of
 # Mistral, Kimi and Cohere, and the channels of gpt-oss, of which only "final" is speech.
@@ -52,7 +53,9 @@ _CALL_HEAD = re.compile(
     r'"(?:tool|tool_calls|tool_name|name|type|action|function|arguments|parameters)"'
 )
 _AFTER_CALL = re.compile(r"[\] ,\n]*+")
-_SENTENCE_END = re.compile(r"[.!?…。！？][\"'”’)\]]*(?=\s|\Z)|[。！？]")  # noqa: RUF001
+_SENTENCE_END = re.compile(
+    rf"[{SENTENCE_ENDS}][\"'”’)\]]*(?=\s|\Z)|[{UNSPACED_ENDS}]"  # noqa: RUF001
+)
 _STARS = re.compile(r"\s*+[* ]*+")
 # "says to Tom," is left out only before a quotation; without one it may be a sentence about her.
 _SAYS = re.compile(

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
+from evennia_ai.core.text.words import SENTENCE_ENDS
+
 # Nested marks need one round each.
 MOST_ROUNDS = 20
 # Characters; longer than any speech that is sent.
@@ -32,7 +34,7 @@ _LINE_PREFIX = re.compile(r"\A[ \t]*(?:#{1,6}|>)[ \t]+(?=\S)")
 _BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")
 _BLANKS = re.compile(r"[ \t]+")
 
-_SENTENCE_ENDED = re.compile(r"(?:\A|[.!?…。！？*\n][\"”»')\]]{0,2})[ \t]*\Z")  # noqa: RUF001
+_SENTENCE_ENDED = re.compile(rf"(?:\A|[{SENTENCE_ENDS}*\n][\"”»')\]]{{0,2}})[ \t]*\Z")
 _VERB = re.compile(r"[a-z]+(?:s|ing|ly)\b", re.IGNORECASE)
 # Words that look like verbs to _VERB; emphasized ("*this*"), they are speech.
 _NO_VERBS = frozenset(
@@ -218,7 +220,7 @@ def _label_pattern(names: tuple[str, ...]) -> re.Pattern[str]:
     # Longer names come first in the alternation, or "Ada" would win over "Ada Lovelace".
     words = "|".join(map(re.escape, known))
     return re.compile(
-        r"(?:(?P<line>\A|\n)|[.!?…。！？][\"”»')\]*]{0,2}[ \t]+)[ \t]*"  # noqa: RUF001
+        rf"(?:(?P<line>\A|\n)|[{SENTENCE_ENDS}][\"”»')\]*]{{0,2}}[ \t]+)[ \t]*"
         rf"(?P<label>[*_]{{0,3}}(?P<name>{words})[*_]{{0,3}}[ \t]?:[*_]{{0,3}})(?=\s+\S)",
         re.IGNORECASE,
     )

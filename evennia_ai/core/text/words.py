@@ -8,6 +8,11 @@ from typing import Self
 
 # A word, apostrophe included: "don't", "Ada's".
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+# Marks that end a sentence, for a class of characters in a pattern: those of Chinese and Japanese,
+# which need no blank after them, and all, with those of Latin, Arabic, Urdu and Hindi.
+UNSPACED_ENDS = "\u3002\uff01\uff1f"
+SENTENCE_ENDS = f".!?\u2026\u061f\u06d4\u0964{UNSPACED_ENDS}"
+QUESTION_MARKS = "?\u061f\uff1f"
 # A quotation; an opening mark that is never closed quotes nothing.
 QUOTED = re.compile(r'"[^"]*"|“[^“”]*”|«[^«»]*»')
 # The letters that `re.IGNORECASE` takes for ASCII ones; a Turkish keyboard writes the first two.

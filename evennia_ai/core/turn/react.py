@@ -18,7 +18,7 @@ class StopReason(ExplainedEnum):
     TERMINAL_TOOL = "terminal_tool", "it spoke, and it is for others to answer"
     DANGEROUS_TOOL = "dangerous_tool", "it changed the world, once"
     CRITICAL_TOKENS = "critical_tokens", "the model's context is full"
-    MAX_ITERATIONS = "max_iterations", "its steps are used up"
+    MAX_ITERATIONS = "max_iterations", "the steps of one turn are used up"
     LLM_ERROR = "llm_error", "the model, or the way to it, failed"
     PARSE_ERROR = "parse_error", "the model's answer holds nothing to say or do"
     GAME_ERROR = "game_error", "something in the game itself failed"

@@ -145,7 +145,7 @@ def end_assistant(
     if keeps_body:
         assistant_character.take_ears(body)
     services.memory().drop(number)
-    place = f"; its audit log is in {archive}" if archive else ""
+    place = f"; the audit log is in {archive}" if archive else ""
     return Result(True, place, str(archive or ""))
 
 

@@ -212,7 +212,8 @@ def _settle_call(
 
     def done(result: ToolResult) -> Result:
         script.beat_soon()
-        return Result(result.success, f"{name_before(script, person)}: {result.text}")
+        did = "did it. Result" if result.success else "could not do it"
+        return Result(result.success, f"{name_before(script, person)} {did}: {result.text}")
 
     running = execute_tool_call(script, approvals.call_of(question), turn, settle)
 

@@ -25,6 +25,7 @@ from evennia_ai.operations.files.exports import save_export
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.settings.changing import prepare, signed, update_settings
 from evennia_ai.operations.settings.rows import UNSET
+from evennia_ai.prompts.placeholders import left_macros
 from evennia_ai.runtime import state
 
 MOST_LINES, MOST_NAMED = 30, 100
@@ -87,7 +88,13 @@ def _entry_text(entry: BookEntry) -> str:
 def _unused(use: CardUse) -> list[str]:
     fields = [f"{one_line(name, 60)}: kept but not used" for name in use.unused[:MOST_NAMED]]
     more = len(use.unused) - len(fields)
-    return [*fields, *([f"{more} further fields"] if more else []), *use.book.unused]
+    left = left_macros(use.persona, use.notes, *(entry.text for entry in use.book.entries))
+    return [
+        *fields,
+        *([f"{more} further fields"] if more else []),
+        *([f"macros that stay as written: {one_line(', '.join(left), 200)}"] if left else []),
+        *use.book.unused,
+    ]
 
 
 def _lines(shown: CardShown) -> list[str]:

@@ -21,7 +21,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import TASK
 from evennia_ai.core.hearing.perception import PRIVATE
 from evennia_ai.core.memory.forgetting import PersonNames
-from evennia_ai.core.memory.recollection import WORLD, MemoryKind, person_audience
+from evennia_ai.core.memory.recollection import WORLD, MemoryKind, is_private, person_audience
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import name_as_data, one_line, quote
@@ -130,19 +130,17 @@ def what_is_known(
 
 def _known(script: AssistantScript, person: str) -> list[OwnMemory]:
     profile = _profile(script, person)
-    found: list[OwnMemory] = [
-        {
-            "id": number_of_attribute(item["text"]),
-            "kind": "attribute",
-            "text": item["text"],
-            "at": item["at"],
-            "superseded": "",
-            "is_private": item["audience"] != WORLD,
-        }
-        for item in (attributes_of(profile) if profile is not None else ())
-    ]
+    # A profile may hold the same for several audiences: it is listed once, for the widest.
+    found: dict[str, OwnMemory] = {}
+    for item in attributes_of(profile) if profile is not None else ():
+        text, number = item["text"], number_of_attribute(item["text"])
+        if number not in found or found[number]["is_private"]:
+            own = is_private(item["audience"])
+            found[number] = OwnMemory(
+                id=number, kind="attribute", text=text, at=item["at"], superseded="", is_private=own
+            )
     theirs = sorted(_theirs(script, person), key=lambda row: (ORDER.get(row.kind, 4), -row.pk))
-    return [*found, *map(own_memory_of, theirs)]
+    return [*found.values(), *map(own_memory_of, theirs)]
 
 
 def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
@@ -323,7 +321,8 @@ def set_remembered(script: AssistantScript, being: Being, is_remembered: bool) -
     state.write(script, event, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} will remember new things about you again.")
-    done = Result(True, f"{name} will remember nothing new about you, but keeps what it knows")
+    kept = f"What {name} knows already stays"
+    done = Result(True, f"{name} will remember nothing new about you. {kept}")
     forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
     return done.with_typed(f"; to delete that too: {forget}. To undo: {back}")
 

@@ -253,7 +253,7 @@ def lines_of_known(name: str, data: Known, *, is_own: bool) -> list[str]:
     ]
     if not data.is_remembered:
         they = "you" if is_own else "they"
-        lines.append(f"It remembers nothing new about {whom}, as {they} asked.")
+        lines.append(f"{name} remembers nothing new about {whom}, as {they} asked.")
     if is_own and (data.known or not data.is_remembered):
         word, wish = ("off", "stop") if data.is_remembered else ("on", "resume")
         lines.append(
