@@ -162,7 +162,10 @@ def _problem_of(
 ) -> str:
     """Return the problem with a name, or ""; where staff may use it anyway, tell staff of it."""
     # Assistants may share an alias, such as "keeper"; a new body gets its own before its script.
-    if has_assistant(being) or (is_alias and isinstance(being, AssistantMixin)):
+    is_body = has_assistant(being) or (
+        is_alias and isinstance(being, AssistantMixin) and not is_players(being)
+    )
+    if is_body:
         taken = problem_of_player if is_alias else problem_of_owner
         return problem_of_name(name) or taken(name, being)
     if (owner := _owner_of_part(name)) is None:

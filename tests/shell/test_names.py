@@ -153,6 +153,16 @@ class TestPlayers(NamesTest):
         assert ["foe"] == self.mira.aliases.all()
 
     @PLAYERS
+    def test_hole_a1_a_players_character_of_a_class_that_hears(self) -> None:
+        """Where all characters have the mixin, a player's is no body of an assistant."""
+        zoe = create_object("tests.shell.game_bodies.Anybody", "Zoe", location=self.room1)
+        self.addCleanup(zoe.delete)
+        zoe.locks.add(f"puppet:pid({self.account2.id})")
+        self.ada.aliases.add("astrolabe")
+        with pytest.raises(NameTakenError), transaction.atomic():
+            zoe.aliases.add("astrolabe")
+
+    @PLAYERS
     def test_other_names_are_free(self) -> None:
         made, errors = DefaultAccount.create(username="Adam", password=GOOD_PASSWORD)
         self.addCleanup(made.delete)
