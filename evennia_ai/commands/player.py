@@ -15,6 +15,8 @@ from evennia_ai.operations import AssistantScript
 
 # In characters: more would flood a client.
 LONGEST_EXPORT = 20_000
+# Memories that a list shows: a thousand take half a second of the game's thread.
+MOST_LISTED = 200
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
 VERBS = (CORRECT, EXPORT, OFF, ON)
 ALONE = (EXPORT, OFF, ON, "")
@@ -52,7 +54,8 @@ class PlayerWords(WordCommand):
         elif word == EXPORT:
             self._export(script)
         else:
-            self.show_long(operations.what_is_known(script, self.caller).message)
+            known = operations.what_is_known(script, self.caller, limit=MOST_LISTED)
+            self.show_long(known.message)
 
     def _export(self, script: AssistantScript) -> None:
         found = operations.export_known(script, self.caller)

@@ -56,6 +56,13 @@ class TestReading(RememberingTest):
     def test_nothing_is_said_to_be_nothing(self) -> None:
         assert "Ada remembers nothing about you." in self.answer(self.mira, "assistant memory")
 
+    def test_a_long_list_is_cut_and_says_so(self) -> None:
+        for number in range(player.MOST_LISTED + 2):
+            self.remember(f"thing {number}", self.miras)
+        shown = self.answer(self.mira, "assistant memory ada")
+        assert player.MOST_LISTED == shown.count("thing ")
+        assert "2 more things are not listed. All of them: assistant memory export Ada" in shown
+
     def test_to_look_at_ones_own_is_not_recorded(self) -> None:
         """A look by staff is recorded."""
         self.remember("Mira came in", self.miras)

@@ -124,7 +124,8 @@ def what_is_known(
             audit.record("memory_viewed", script, person=person, count=len(known))
     is_remembered = person not in state.read(script, "unremembered")
     data = Known(known, len(every), is_remembered)
-    lines = [*lines_of_known(_name(script, being, by), data, is_own=not by), *look.hint()]
+    left, name = len(every) - after - len(known), _name(script, being, by)
+    lines = [*lines_of_known(name, data, left, is_own=not by), *look.hint()]
     return Result(True, "\n".join(lines), data)
 
 

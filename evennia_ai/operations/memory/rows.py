@@ -240,8 +240,12 @@ def own_memory_of(memory: Memory) -> OwnMemory:
     }
 
 
-def lines_of_known(name: str, data: Known, *, is_own: bool) -> list[str]:
-    """Format what an assistant remembers of a person, for that person or for staff."""
+def lines_of_known(name: str, data: Known, left: int, *, is_own: bool) -> list[str]:
+    """Format what an assistant remembers of a person, for that person or for staff.
+
+    Args:
+        left: number of memories after those listed.
+    """
     whom = "you" if is_own else "them"
     head = f"{name} remembers {counted(data.count, 'things')} about {whom}:"
     if not data.known:
@@ -251,6 +255,9 @@ def lines_of_known(name: str, data: Known, *, is_own: bool) -> list[str]:
         f"{' (between you two)' if row['is_private'] else ''}{superseded_mark(row)}"
         for row in data.known
     ]
+    if left > 0:
+        everything = f"assistant memory export {name}" if is_own else "aimemory, export person"
+        lines.append(f"{counted(left, 'more things')} are not listed. All of them: {everything}")
     if not data.is_remembered:
         they = "you" if is_own else "they"
         lines.append(f"{name} remembers nothing new about {whom}, as {they} asked.")
