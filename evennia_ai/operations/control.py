@@ -158,8 +158,12 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if enabled and state.is_stopped(script):
         typed = f" It is stopped; to let it go on: assistant emergency clear {name}"
     elif is_changed and not enabled:
-        typed = f" To let it answer: assistant start {name}"
+        typed = _to_start(name)
     return done.with_typed(typed)
+
+
+def _to_start(name: str) -> str:
+    return f" To let it answer: assistant start {name}"
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
@@ -244,7 +248,9 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
     ok, message = emergency.clear_emergency_stop(script, by=by)
     # Messages that arrived meanwhile would otherwise wait for the next regular beat.
     script.beat_soon()
-    return Result(ok, f"{script.key}: {message}.")
+    cleared = Result(ok, f"{script.key}: {message}.")
+    is_silenced = ok and script.obj is not None and not state.read(script, "enabled")
+    return cleared.with_typed(_to_start(str(script.key))) if is_silenced else cleared
 
 
 def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[int]]:

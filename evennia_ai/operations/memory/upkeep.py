@@ -16,8 +16,8 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.consolidation import scheduler
+from evennia_ai.core.memory.night import summary
 from evennia_ai.core.memory.recollection import MemoryKind
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.memory import indexing, modes
 from evennia_ai.memory_store import rows
@@ -25,6 +25,7 @@ from evennia_ai.memory_store.opening import STORE
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
+from evennia_ai.operations.times import as_shown
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import wording
@@ -159,8 +160,14 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
     ]
     if data.problem:
         lines.append(f"  problem    {data.problem}")
-    night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
-    return [*lines, f"  night      {one_line(night, 200) or 'none yet'}; now {data.mode}"]
+    now = "asleep" if modes.is_asleep(script) else "awake"
+    return [*lines, f"  night      {_last_night(script) or 'none completed yet'}; now {now}"]
+
+
+def _last_night(script: AssistantScript) -> str:
+    """The end of the last completed night and its results; "" before the first."""
+    last = state.read(script, "last_night")
+    return f"{as_shown(last['at'])}: {summary(last)}" if "at" in last else ""
 
 
 def reindex_memories(
@@ -246,8 +253,8 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "last_night"),
     )
     now = sleep_sentence(script)
-    night = ", ".join(f"{name} {value}" for name, value in data.last_night.items())
-    last = f"The last night: {one_line(night, 300)}" if night else "There has been no night yet."
+    night = _last_night(script)
+    last = f"The last night ended {night}." if night else "No night has been completed yet."
     return Result(True, f"{now} {last}", data)
 
 
