@@ -230,7 +230,7 @@ def stop_all(
     Returns:
         The number that were running, when the stop is stored for all of them.
     """
-    typed = " To let one go on: assistant emergency clear <name>"
+    typed = " To let them go on: assistant emergency clear <name> | all"
     those = list(scripts)
 
     def describe(count: int) -> Result[int]:
@@ -260,8 +260,18 @@ def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[R
         The number of assistants changed, when it is stored for all of them.
     """
     none = "None of them was stopped, and nobody has to wait"
-    done = emergency.clear_all(scripts, by=by)
-    return done.addCallback(_of_all, "cleared and will go on in a moment.", none=none)
+    those = list(scripts)
+    silenced = [
+        str(script.key)
+        for script in those
+        if state.is_stopped(script) and not state.read(script, "enabled")
+    ]
+    are = "cleared and will go on in a moment."
+    if silenced:
+        are = f"cleared. Still silenced: {listed(silenced)}."
+    typed = " To let one answer: assistant start <name>" if silenced else ""
+    done = emergency.clear_all(those, by=by)
+    return done.addCallback(_of_all, are, typed, none=none)
 
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:
