@@ -117,8 +117,7 @@ class TestStopAll(ControlTest):
         with self.audited() as records:
             shown = self.line(self.tom, "assistant emergency stop ALL")
         assert (
-            "One assistant is stopped, also across restarts. To let them go on: assistant "
-            in shown
+            "One assistant is stopped, also across restarts. To let them go on: assistant " in shown
         )
         assert LACKS in shown
         assert (State.STOPPED, State.WAITING_FOR_EVENT) == (

@@ -135,20 +135,17 @@ def _heard(row: Row, whom: str) -> str:
 
 def _did(row: Row) -> list[str]:
     if "result" in row:
-        return [f"{_DID.get(row['result'], 'I worked on it')}{_paid(row)}", *_hindrance(row)]
+        # Calls that no model answered are not worth a word: they were sent in vain, if at all.
+        is_vain = row["result"] == FAILED and not (row["prompt_tokens"] or row["cost_nano"])
+        calls = 0 if is_vain else row.get("calls")
+        paid = f" after {counted(calls, 'calls')} {cost_of(row)}" if calls else ""
+        return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
     found = next((said for step in reversed(steps) if (said := _said(step))), "")
     if found:
         is_plain = steps[-1].startswith("answered")
         return [found, "nothing went wrong"] if is_plain else [found]
     return [_RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "I took note of it")]
-
-
-def _paid(row: Row) -> str:
-    # Of calls that no model answered there is nothing to tell: they were sent in vain, if at all.
-    is_answered = row["result"] != FAILED or row["prompt_tokens"] or row["cost_nano"]
-    calls = row.get("calls")
-    return f" after {counted(calls, 'calls')} {cost_of(row)}" if calls and is_answered else ""
 
 
 def _said(step: str) -> str:
