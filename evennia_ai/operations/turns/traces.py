@@ -135,9 +135,8 @@ def _heard(row: Row, whom: str) -> str:
 
 def _did(row: Row) -> list[str]:
     if "result" in row:
-        # Calls that no model answered are not worth a word: they were sent in vain, if at all.
         is_vain = row["result"] == FAILED and not (row["prompt_tokens"] or row["cost_nano"])
-        calls = 0 if is_vain else row.get("calls")
+        calls = 0 if is_vain else row.get("calls")  # no model answered these, if they were sent
         paid = f" after {counted(calls, 'calls')} {cost_of(row)}" if calls else ""
         return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
