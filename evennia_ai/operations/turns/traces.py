@@ -135,7 +135,7 @@ def _heard(row: Row, whom: str) -> str:
 
 def _did(row: Row) -> list[str]:
     if "result" in row:
-        is_vain = row["result"] == FAILED and not (row["prompt_tokens"] or row["cost_nano"])
+        is_vain = row["result"] == FAILED and not any(map(row.get, ("prompt_tokens", "cost_nano")))
         calls = 0 if is_vain else row.get("calls")  # no model answered these, if they were sent
         paid = f" after {counted(calls, 'calls')} {cost_of(row)}" if calls else ""
         return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
