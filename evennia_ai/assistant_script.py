@@ -208,7 +208,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if body.is_superuser:
             return "a superuser is in its body"
         if not state.read(self, "enabled"):
-            return "it is not enabled"
+            return "it is silenced"
         if self.work is None:
             return "it is not running"
         # Reading the limits sets `safety_problem`: with broken limits it must not act at all.

@@ -103,7 +103,7 @@ def _search(call: Call) -> Deferred[Result]:
 
 
 ASLEEP = {
-    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). There has been no night yet.",
+    "text": "Edda sleeps until 2026-02-01 06:00 (dreaming). No night has been completed yet.",
     "mode": "sleep",
     "phase": "dreaming",
     "until": "2026-02-01T06:00:00+00:00",

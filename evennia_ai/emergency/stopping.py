@@ -46,7 +46,7 @@ from evennia_ai.emergency.steps import (
     write,
 )
 from evennia_ai.memory import indexing
-from evennia_ai.runtime import game_thread, services
+from evennia_ai.runtime import game_thread, services, state
 from evennia_ai.runtime.assistant import Assistant
 
 # Of many that are stopped at once, how many are cancelled, and then stored, in one turn of the
@@ -57,6 +57,7 @@ LONGEST_REASON = 1_000
 NOT_ACTIVE = "Emergency stop is not active"
 COOLING_CLEARED = "nobody has to wait any more; it was not stopped"
 CLEARED = "Emergency stop cleared; the assistant goes on with its next beat"
+SILENCED = "Emergency stop cleared; the assistant stays silent, as it was before the stop"
 BODILESS = "Emergency stop cleared; the assistant has no body, and does nothing until it has one"
 
 
@@ -317,7 +318,9 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         indexing.soon(script)
         work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")
-    return True, CLEARED if work is None or script.obj is not None else BODILESS
+    if work is None or (script.obj is not None and state.read(script, "enabled")):
+        return True, CLEARED
+    return True, BODILESS if script.obj is None else SILENCED
 
 
 def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:

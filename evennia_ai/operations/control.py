@@ -158,8 +158,12 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if enabled and state.is_stopped(script):
         typed = f" It is stopped; to let it go on: assistant emergency clear {name}"
     elif is_changed and not enabled:
-        typed = f" To let it answer: assistant start {name}"
+        typed = _to_start(name)
     return done.with_typed(typed)
+
+
+def _to_start(name: str) -> str:
+    return f" To let it answer: assistant start {name}"
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
@@ -226,7 +230,7 @@ def stop_all(
     Returns:
         The number that were running, when the stop is stored for all of them.
     """
-    typed = " To let one go on: assistant emergency clear <name>"
+    typed = " To let them go on: assistant emergency clear <name> | all"
     those = list(scripts)
 
     def describe(count: int) -> Result[int]:
@@ -244,7 +248,9 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
     ok, message = emergency.clear_emergency_stop(script, by=by)
     # Messages that arrived meanwhile would otherwise wait for the next regular beat.
     script.beat_soon()
-    return Result(ok, f"{script.key}: {message}.")
+    cleared = Result(ok, f"{script.key}: {message}.")
+    is_silenced = ok and script.obj is not None and not state.read(script, "enabled")
+    return cleared.with_typed(_to_start(str(script.key))) if is_silenced else cleared
 
 
 def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[int]]:
@@ -254,8 +260,18 @@ def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[R
         The number of assistants changed, when it is stored for all of them.
     """
     none = "None of them was stopped, and nobody has to wait"
-    done = emergency.clear_all(scripts, by=by)
-    return done.addCallback(_of_all, "cleared and will go on in a moment.", none=none)
+    those = list(scripts)
+    silenced = [
+        str(script.key)
+        for script in those
+        if state.is_stopped(script) and not state.read(script, "enabled")
+    ]
+    are = "cleared and will go on in a moment."
+    if silenced:
+        are = f"cleared. Still silenced: {listed(silenced)}."
+    typed = " To let one answer: assistant start <name>" if silenced else ""
+    done = emergency.clear_all(those, by=by)
+    return done.addCallback(_of_all, are, typed, none=none)
 
 
 def reset_history(script: AssistantScript, *, by: str = "") -> Result:

@@ -13,8 +13,8 @@ from evennia_ai.core.safety.dropped import Dropped, listed
     ("told", "dropped"),
     [
         pytest.param("", {}, id="nothing was under way"),
-        pytest.param("One model call in flight was dropped.", {"calls": 1}, id="a call"),
-        pytest.param("1,000 model calls in flight were dropped.", {"calls": 1000}, id="calls"),
+        pytest.param("One call in flight was dropped.", {"calls": 1}, id="a call"),
+        pytest.param("1,000 calls in flight were dropped.", {"calls": 1000}, id="calls"),
         pytest.param("The work of dig was cut off.", {"tools": ("dig",)}, id="a tool"),
         pytest.param("One open question was withdrawn.", {"questions": 1}, id="a question"),
         pytest.param("2 open questions were withdrawn.", {"questions": 2}, id="questions"),
@@ -24,8 +24,7 @@ from evennia_ai.core.safety.dropped import Dropped, listed
             id="a message",
         ),
         pytest.param(
-            "One model call in flight was dropped; 2 waiting messages were returned to Tom and "
-            "Mira.",
+            "One call in flight was dropped; 2 waiting messages were returned to Tom and Mira.",
             {"calls": 1, "messages": 2, "names": ("Tom", "Mira")},
             id="as in the example",
         ),

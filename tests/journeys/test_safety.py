@@ -85,7 +85,7 @@ def test_b11_a_stop_while_the_model_hangs_and_a_hundred_wait(
     told = admin.ask("assistant emergency stop ada", r"Ada is stopped\. .*")[0]
     (call,) = model.wait_for_calls(1, closed=1)
     assert (True, False) == (call["is_abandoned"], call["is_answered"])
-    assert "One model call in flight was dropped" in told
+    assert "One call in flight was dropped" in told
     assert f"{MANY + 1} waiting messages were returned to Tom, Mira, Edda and Wil" in told
     model.release()
     for player in people.values():

@@ -185,7 +185,9 @@ class TestChanging(StaffTest):
         assert "Ada forgets nothing." == self.typed("no").strip()
         assert ["Mira came in"] == self.texts()
         self.typed("aimemory ada forget person mira")
-        assert "Ada has forgotten them: 1 memory" in self.typed("yes")
+        told = self.typed("yes")
+        assert "Ada has forgotten them: 1 memory" in told
+        assert "your" not in told
         assert [] == self.texts()
         for line in ("forget", "forget 1 2", "forget person", "correct 3", "correct = x"):
             assert "Usage: aimemory" in self.typed(f"aimemory ada {line}"), line

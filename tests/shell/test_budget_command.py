@@ -74,7 +74,7 @@ class TestShown(BudgetTest):
             "  today           50,000 tok         200,000   in 09:12",
             "  month                $0.50          $20.00   on 1 Dec",
             "  minute             3 calls              60   in 00:01",
-            "  by player    Tom 61 %   Mira 30 %   nobody (autonomous) 9 %",
+            "  by player    Tom 61 %   Mira 30 %   no player (checks, own work) 9 %",
             "  each player  500,000 tokens a day",
             "The whole game",
             "  today          100,000 tok       2,000,000   in 09:12",

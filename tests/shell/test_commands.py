@@ -159,6 +159,14 @@ class TestStartStop(CommandTest):
         for line in ("emergency", "emergency ada", "emergency halt ada"):
             assert usage == self.assistant(line)
 
+    def test_a_cleared_stop_says_that_she_is_still_silenced(self) -> None:
+        for line in ("stop ada", "emergency stop ada"):
+            self.assistant(line)
+        assert self.assistant("emergency clear ada") == (
+            "Ada: Emergency stop cleared; the assistant stays silent, as it was before the stop. "
+            "To let it answer: assistant start Ada"
+        )
+
     def test_who_stopped_her_is_kept(self) -> None:
         self.assistant("emergency stop ada")
         assert "Ada is stopped: stopped by Tom." in self.sent_to_staff()[-1]

@@ -172,7 +172,7 @@ class TestConfirmation(HearingTest):
         self.set(enabled=False)
         self.type(self.mira, f"assistant answer {number} yes")
         assert self.lamp.location == self.room1
-        assert "Ada cannot do anything now: it is not enabled." in self.mira.ndb.messages[-1].raw
+        assert "Ada cannot do anything now: it is silenced." in self.mira.ndb.messages[-1].raw
 
     def test_a_reset_voids_it(self) -> None:
         number = self.beg()

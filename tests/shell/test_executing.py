@@ -147,7 +147,7 @@ class TestRefusing(ExecutingTest):
                 lambda: operations.set_enabled(self.ada_script, False),
                 ("look", {}),
                 ProblemKind.CONFLICT,
-                "it is not enabled",
+                "it is silenced",
             ),
             (
                 "stopped",

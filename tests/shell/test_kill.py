@@ -55,8 +55,7 @@ class TestQueue(SafetyTest):
     def test_b11_the_words_say_what_was_dropped(self) -> None:
         told = operations.stop(self.ada_script, "test", by="Tom").message
         dropped = (
-            "One model call in flight was dropped; 100 waiting messages were returned to Tom and "
-            "Mira."
+            "One call in flight was dropped; 100 waiting messages were returned to Tom and Mira."
         )
         clear = "assistant emergency clear Ada"
         assert (

@@ -36,7 +36,7 @@ class TestAll(SafetyTest):
         assert [RETURNED] == self.tom.heard_from(self.ada)
         assert [RETURNED.replace("Ada", "Brass")] == self.tom.heard_from(brass)
         (line,) = self.sent_to_staff()
-        dropped = "2 model calls in flight were dropped; 2 waiting messages were returned to Tom."
+        dropped = "2 calls in flight were dropped; 2 waiting messages were returned to Tom."
         until = "To let it go on: assistant emergency clear <name>"
         assert line.endswith(f"Ada and Brass are stopped: a fire. {dropped} {until}")
         stops = [event for event, _ in records if event == "EmergencyStopTriggered"]

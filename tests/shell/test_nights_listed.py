@@ -5,6 +5,7 @@ from __future__ import annotations
 from evennia_ai import consolidation
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows
+from evennia_ai.operations.memory import upkeep
 from evennia_ai.operations.memory.nights import Night, list_nights
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights.private_words import PrivateView
@@ -31,6 +32,20 @@ class TestNights(NightCase):
         assert all(night.began <= night.ended for night in nights)
         assert "3 facts" in nights[1].summary
         assert 1 == len(self.listed(limit=1))
+
+    def night_line(self) -> str:
+        return upkeep.memory_status(self.ada_script).message.splitlines()[-1]
+
+    def test_the_last_one_is_told_in_words(self) -> None:
+        """A sleep that was broken off is no completed night."""
+        consolidation.put_to_sleep(self.ada_script, "a test")
+        assert self.night_line() == "  night      none completed yet; now asleep"
+        consolidation.wake_up(self.ada_script, "a test")
+        assert "No night has been completed yet." in upkeep.sleep_status(self.ada_script).message
+        self.note("Tom said: the lamp is broken.")
+        self.sleep_through()
+        night = "1970-01-01 00:00 UTC: 1 entries scored, "
+        assert f"The last night ended {night}" in upkeep.sleep_status(self.ada_script).message
 
     def test_what_is_gone_is_counted(self) -> None:
         """Facts that were forgotten since are counted without their words."""

@@ -117,8 +117,7 @@ class TestStopAll(ControlTest):
         with self.audited() as records:
             shown = self.line(self.tom, "assistant emergency stop ALL")
         assert (
-            "One assistant is stopped, also across restarts. To let one go on: assistant emergency "
-            in shown
+            "One assistant is stopped, also across restarts. To let them go on: assistant " in shown
         )
         assert LACKS in shown
         assert (State.STOPPED, State.WAITING_FOR_EVENT) == (
@@ -153,6 +152,14 @@ class TestStopAll(ControlTest):
                 found = [state.read(script, name) for script in (self.ada_script, brass_script)]
                 assert [value, after] == found
                 assert "nothing was changed." in self.line(self.tom, f"assistant {line}")
+
+    def test_those_that_were_silenced_before_are_named(self) -> None:
+        brass_script, _ = self.make("Brass")
+        state.write(brass_script, enabled=False)
+        self.line(self.tom, "assistant emergency stop all")
+        assert (
+            "2 assistants are cleared. Still silenced: Brass. To let one answer: assistant start "
+        ) in self.line(self.tom, "assistant emergency clear all")
 
     def test_none(self) -> None:
         """A player is refused once, not for each assistant of the game."""

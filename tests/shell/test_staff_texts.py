@@ -116,7 +116,7 @@ class TestCommands(HearingTest):
         refused = tell(self.ada_script, self.tom, "Count the lamps.")
         refused.addErrback(lambda _: None)
         assert self.line("why").endswith("; I refused it.")
-        assert "it is not enabled" in self.call(CmdAssistant(), "why full", caller=self.tom)
+        assert "it is silenced" in self.call(CmdAssistant(), "why full", caller=self.tom)
 
     def test_status_begins_with_how_it_is(self) -> None:
         assert "Ada: awake. It stands in Room; nobody waits for an answer." == self.line("status")

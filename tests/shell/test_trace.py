@@ -286,6 +286,11 @@ class TestCalls(TraceTest):
         assert "model     scripted/scripted: 2 calls" in shown
         assert "after 2 calls for free" in shown.split("\n")[0]
 
+    def test_calls_that_no_model_answered_are_not_called_free(self) -> None:
+        self.ask("say @ada hello", ModelStatusError(401, "no such key"))
+        self.lose_memory()
+        assert "; I could not answer; the model, or the way to it, failed." in self.why("1")
+
     def test_a_changed_prompt_is_told(self) -> None:
         self.ask("say @ada hello", says("Yes."))
         self.set(persona="Somebody else altogether.")

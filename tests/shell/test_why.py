@@ -6,6 +6,7 @@ from typing import Any
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.consolidation import put_to_sleep
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
@@ -83,7 +84,7 @@ class TestReasons(WhyTest):
 
     def test_switched_off(self) -> None:
         for act, expected in (
-            (lambda: operations.set_enabled(self.ada_script, False), "silent: it is not enabled"),
+            (lambda: operations.set_enabled(self.ada_script, False), "silent: it is silenced"),
             (lambda: operations.stop(self.ada_script, "x"), "silent: an emergency stop is active"),
         ):
             act()
@@ -241,6 +242,10 @@ class TestTold(WhyTest):
         staff = self.why()
         assert "10.0.0.1" in staff
         assert "Secret staff" in staff
+
+    def test_sleep_is_told(self) -> None:
+        put_to_sleep(self.ada_script, "a test")
+        assert "Now: asleep." in self.why()
 
     def test_which_setting_is_wrong_is_for_staff(self) -> None:
         state.write(self.ada_script, safety_config={"limits": {}})

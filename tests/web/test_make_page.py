@@ -76,6 +76,7 @@ class MakingTest(WebTest):
         form = {"key": "Ada", "persona": "You <sing>.", "desc": "A bird.", "location": "#1x"}
         for change, told in (
             ({}, "There is no room named '#1x'"),
+            ({"location": "x" * 60_000}, "There is no room named 'xxx"),
             ({"location": ""}, "Ada"),
             ({"location": "", "key": "Edda", "persona": "x" * 20_001}, "at most 20,000"),
             ({"location": "", "key": "<b>"}, "<b>"),
@@ -126,6 +127,8 @@ class MakingTest(WebTest):
         response = self.post("adopt", {"npc": "<b>nobody", "adopted_key": "Cem"})
         assert "There is no character or object named '<b>nobody'" in text_of(response)
         assert 'value="Cem"' in response.content.decode()
+        response = self.post("adopt", {"npc": "x" * 60_000, "adopted_key": "Cem"})
+        assert "There is no character or object named 'xxx" in text_of(response)
         assert 403 == self.post("adopt", {"npc": str(self.room2.dbref)}, who="player").status_code
 
 

@@ -62,9 +62,7 @@ class Dropped:
             self.messages, "waiting message was returned", "waiting messages were returned"
         )
         sentences = (
-            _counted(
-                self.calls, "model call in flight was dropped", "model calls in flight were dropped"
-            ),
+            _counted(self.calls, "call in flight was dropped", "calls in flight were dropped"),
             f"the work of {listed([tool.replace('_', ' ') for tool in self.tools])} was cut off"
             if self.tools
             else "",

@@ -23,6 +23,7 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.operations.assistants.creation import (
+    LONGEST_KEY,
     Creation,
     archive_earlier_log,
     attach_script,
@@ -59,7 +60,7 @@ HOW_TO_END = (
 
 def find_npc(person: Being, text: str) -> Result[GameObject]:
     """Find an NPC: in the person's room as the game's commands do, or by its name or "#12"."""
-    words = text.strip()
+    words = text.strip()[:LONGEST_KEY]
     found = []
     if words and isinstance(person, DefaultObject) and person.location is not None:
         found = person.search(words, candidates=person.location.contents, quiet=True)

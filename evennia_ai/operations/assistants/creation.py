@@ -48,6 +48,8 @@ NO_BEING = (
 )
 NO_CLASS = "There is no class {path}; give its full path, such as typeclasses.golems.Golem."
 LONGEST_PATH = 200
+# Evennia's names are no longer, and SQLite refuses to look for texts that are much longer.
+LONGEST_KEY = 255
 PLAIN_DESC = "{name} is an assistant, an AI."
 NAMELESS_DESC = "This is an assistant, an AI."
 
@@ -328,7 +330,7 @@ def check_permission(text: str, being: Being) -> Result[str]:
 
 def find_room(being: Being, text: str) -> Result[GameObject]:
     """Find a room by its name or its "#12" in which a person may put an assistant."""
-    words = text.strip()
+    words = text.strip()[:LONGEST_KEY]
     found = search_object(words, use_dbref=True) if words else ()
     rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
     if not rooms:

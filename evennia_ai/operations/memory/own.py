@@ -67,9 +67,9 @@ MOST_KNOWN = 1_000
 MAY_LAST = "Recent words may still be in the conversation."
 ORDER = {MemoryKind.FACT: 1, MemoryKind.INSIGHT: 2, MemoryKind.JOURNAL: 3}
 KEPT = (
-    "This stays: your choice not to be heard or remembered, if you made one; how much you used; "
-    "lore that staff wrote; the audit log, which has numbers and short versions of what was said "
-    "in public, but none of your private words; and whatever still waits for an answer."
+    "This stays: a choice not to be heard or remembered; how much was used; lore that staff wrote; "
+    "the audit log, which has numbers and short versions of what was said in public, but no "
+    "private words; and whatever still waits for an answer."
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 from django.db.models import Count, Sum
 from django.db.models.functions import Length
@@ -16,9 +16,8 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.consolidation import scheduler
-from evennia_ai.core.memory import night as rules
+from evennia_ai.core.memory.night import summary
 from evennia_ai.core.memory.recollection import MemoryKind
-from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.memory import indexing, modes
 from evennia_ai.memory_store import rows
@@ -161,17 +160,14 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
     ]
     if data.problem:
         lines.append(f"  problem    {data.problem}")
-    night = _last_night(data.last_night) or "none yet"
-    return [*lines, f"  night      {night}; now {data.mode}"]
+    now = "asleep" if modes.is_asleep(script) else "awake"
+    return [*lines, f"  night      {_last_night(script) or 'none completed yet'}; now {now}"]
 
 
-def _last_night(stored: dict[str, Any]) -> str:
-    """The last whole night in a few words, or "" before the first."""
-    # Before the first night is over, there may be the time of the last waking only.
-    if "at" not in stored:
-        return ""
-    results = rules.summary(cast(rules.NightProgress, stored))
-    return f"{as_shown(stored['at'])}: {one_line(results, 200)}"
+def _last_night(script: AssistantScript) -> str:
+    """The end of the last completed night and its results; "" before the first."""
+    last = state.read(script, "last_night")
+    return f"{as_shown(last['at'])}: {summary(last)}" if "at" in last else ""
 
 
 def reindex_memories(
@@ -257,8 +253,8 @@ def sleep_status(script: AssistantScript) -> Result[Sleep]:
         state.read(script, "last_night"),
     )
     now = sleep_sentence(script)
-    night = _last_night(data.last_night)
-    last = f"The last night ended {night}." if night else "There has been no night yet."
+    night = _last_night(script)
+    last = f"The last night ended {night}." if night else "No night has been completed yet."
     return Result(True, f"{now} {last}", data)
 
 

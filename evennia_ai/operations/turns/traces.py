@@ -135,7 +135,9 @@ def _heard(row: Row, whom: str) -> str:
 
 def _did(row: Row) -> list[str]:
     if "result" in row:
-        paid = f" after {counted(row['calls'], 'calls')} {cost_of(row)}" if row.get("calls") else ""
+        is_vain = row["result"] == FAILED and not any(map(row.get, ("prompt_tokens", "cost_nano")))
+        calls = 0 if is_vain else row.get("calls")  # no model answered these, if they were sent
+        paid = f" after {counted(calls, 'calls')} {cost_of(row)}" if calls else ""
         return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
     found = next((said for step in reversed(steps) if (said := _said(step))), "")
