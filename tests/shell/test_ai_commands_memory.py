@@ -46,16 +46,16 @@ class TestLooking(StaffTest):
         assert "1 known, 0 do not want to be remembered" in shown
         assert "0 waiting, 0 to be removed" in shown
         assert "hashing" in shown
-        assert "night      none yet; now awake" in shown
+        assert "night      none completed yet; now awake" in shown
 
     def test_a_night_is_told_in_words(self) -> None:
         """Before the first has ended, only the times that nights are counted from are stored."""
         waking = {"woke_at": 1_000.5, "tools_used": 3}
         state.write(self.ada_script, last_night=waking)
-        assert "night      none yet; now awake" in self.typed("aimemory ada")
+        assert "night      none completed yet; now awake" in self.typed("aimemory ada")
         ended = {"at": 86_400.0, "tokens": 70, "counts": {"facts": 2}, "put_off": {}}
         state.write(self.ada_script, last_night={**waking, **ended})
-        told = "ended 1970-01-02 00:00 UTC: 2 facts, 70 tokens"
+        told = "1970-01-02 00:00 UTC: 2 facts, 70 tokens"
         assert f"night      {told}; now awake" in self.typed("aimemory ada")
         assert told in upkeep.sleep_status(self.ada_script).message
 

@@ -60,7 +60,7 @@ class TestReading(RememberingTest):
         for number in range(player.MOST_LISTED + 2):
             self.remember(f"thing {number}", self.miras)
         shown = self.answer(self.mira, "assistant memory ada")
-        assert player.MOST_LISTED == shown.count("thing ")
+        assert player.MOST_LISTED == shown.count("  thing ")
         assert "2 more things are not listed. All of them: assistant memory export Ada" in shown
 
     def test_to_look_at_ones_own_is_not_recorded(self) -> None:

@@ -44,7 +44,7 @@ class TestNights(NightCase):
         assert "No night has been completed yet." in upkeep.sleep_status(self.ada_script).message
         self.note("Tom said: the lamp is broken.")
         self.sleep_through()
-        night = "1970-01-01 00:00 UTC: 1 entries scored, "
+        night = "1970-01-01 00:00 UTC: 1 entry scored, "
         assert f"The last night ended {night}" in upkeep.sleep_status(self.ada_script).message
 
     def test_what_is_gone_is_counted(self) -> None:

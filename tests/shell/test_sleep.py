@@ -6,7 +6,6 @@ from evennia_ai import audit, consolidation, operations
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import modes
-from evennia_ai.operations.memory import upkeep
 from evennia_ai.runtime import state
 from tests.recorded import record_of
 from tests.shell.sleep_case import HOUR, SleepCase
@@ -77,21 +76,6 @@ class TestByTheClock(RecordedCase):
                 self.wait(modes.TALK_SECONDS)
                 self.beat()
                 assert "asleep" == self.mode
-
-    def test_the_last_night_is_told_in_words(self) -> None:
-        """What is stored for the next bedtime is no night, and not for people to read."""
-        consolidation.put_to_sleep(self.ada_script, "a test")
-        consolidation.wake_up(self.ada_script, "a test")
-
-        def told() -> str:
-            shown = (upkeep.memory_status(self.ada_script), upkeep.sleep_status(self.ada_script))
-            return "\n".join(result.message for result in shown)
-
-        assert "night      none yet" in told()
-        assert "There has been no night yet." in told()
-        self.sleep_through()
-        assert "night      1970-01-01 00:00 UTC: 0 tokens; now" in told()
-        assert "The last night ended 1970-01-01 00:00 UTC: 0 tokens." in told()
 
     def test_the_timer_keeps_the_pace_of_the_mode(self) -> None:
         """The one timer beats once a minute asleep, and at once every five seconds awake."""
