@@ -218,6 +218,33 @@ def test_other_refusals_are_not_mistaken_for_it(status: int, body: Any) -> None:
         pytest.param("\ufffd", b"\xff", id="no text"),
         pytest.param("", b"", id="nothing"),
         pytest.param("", _body({"error": {"message": 7}}), id="a number"),
+        pytest.param(
+            "max_tokens: Extra inputs are not permitted; Field required",
+            _body(
+                {
+                    "detail": [
+                        {
+                            "loc": ["body", "max_tokens"],
+                            "msg": "Extra inputs are not permitted",
+                            "input": "a player's words",
+                        },
+                        {"loc": ["body", 0], "msg": "Field required"},
+                        {"loc": [], "msg": "Field required"},
+                        {"loc": "body", "msg": 7},
+                    ]
+                }
+            ),
+            id="FastAPI's list",
+        ),
+        pytest.param(
+            "messages: Field required",
+            _body({"message": {"detail": [{"loc": ["messages"], "msg": "Field required"}]}}),
+            id="Mistral's list",
+        ),
+        pytest.param(
+            "No route", _body({"errors": [{"message": "No route", "code": 7003}]}), id="Cloudflare"
+        ),
+        pytest.param("a; b", _body({"error": ["a", {"message": "b"}]}), id="a list of both"),
     ],
 )
 def test_the_words_for_people_are_found(expected: str, body: bytes) -> None:
@@ -243,6 +270,8 @@ def test_words_have_an_end(body: bytes) -> None:
         pytest.param(True, "Insufficient credits. Add more.", "", id="OpenRouter"),
         pytest.param(True, "Insufficient Balance", "unknown_error", id="DeepSeek"),
         pytest.param(True, "Quota exceeded for metric: requests", "429", id="Gemini"),
+        pytest.param(True, "Max budget reached.", "budget_exceeded", id="LiteLLM by its code"),
+        pytest.param(True, "Budget has been exceeded! Current cost: 2", "", id="LiteLLM"),
         pytest.param(False, "The content was filtered.", "content_filter", id="a filter"),
         pytest.param(False, "This billing question is not allowed.", "", id="a question of it"),
     ],
