@@ -30,6 +30,7 @@ _TOO_LONG = re.compile(
             r"must have less than \d+ tokens|`?max_new_tokens`? must be <=",  # TGI
             r"context length of only|greater than the context length",  # LM Studio
             r"request too large for model",  # Groq
+            r"ContextWindowExceeded",  # LiteLLM, whatever the service behind it says
         )
     ),
     re.IGNORECASE,
@@ -44,6 +45,20 @@ _USED_UP = re.compile(
             r"insufficient (?:credits?|balance|funds)|out of credits",  # OpenRouter, DeepSeek
             r"billing_(?:error|hard_limit_reached|not_active)",  # OpenAI, Anthropic
             r"budget_exceeded|budget has been exceeded",  # LiteLLM
+        )
+    ),
+    re.IGNORECASE,
+)
+
+# The name of a model that a service does not have, where it answers 400 and not 404.
+_NO_MODEL = re.compile(
+    "|".join(
+        (
+            r"model_not_found|model \S{1,100} does not exist",  # many
+            r"invalid model name",  # LiteLLM
+            r"not a valid model",  # OpenRouter
+            r"invalid_model\b|invalid model:",  # Mistral
+            r"model not exist",  # DeepSeek
         )
     ),
     re.IGNORECASE,
@@ -148,6 +163,11 @@ def status_within(body: bytes) -> int | None:
 def is_used_up(complaint: tuple[str, str]) -> bool:
     """True if a refusal means that a quota or a credit balance is used up."""
     return any(map(_USED_UP.search, complaint))
+
+
+def is_unknown_model(status: int, complaint: tuple[str, str]) -> bool:
+    """True if a refusal means that the service has no model of this name."""
+    return status == 400 and any(map(_NO_MODEL.search, complaint))
 
 
 def is_of_model(complaint: tuple[str, str]) -> bool:

@@ -29,6 +29,7 @@ from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.llm.complaints import (
     is_of_model,
     is_too_long,
+    is_unknown_model,
     is_used_up,
     read_complaint,
     status_within,
@@ -297,7 +298,8 @@ class OpenAITransport:
             return ContextLengthError(status, text)
         asked = headers.get("retry-after", "")
         return ModelStatusError(
-            status,
+            # Nobody's question causes this, so it counts like the 404 of other services.
+            404 if is_unknown_model(status, complaint) else status,
             text,
             retry_after=read_retry_after(asked, datetime.now(UTC)),
             is_used_up=is_used_up(complaint),

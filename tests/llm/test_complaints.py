@@ -10,6 +10,7 @@ import pytest
 from evennia_ai.llm.complaints import (
     LONGEST_COMPLAINT,
     is_too_long,
+    is_unknown_model,
     is_used_up,
     read_complaint,
     status_within,
@@ -160,6 +161,11 @@ GROQ = {
         pytest.param(422, TGI, id="TGI"),
         pytest.param(400, LM_STUDIO, id="LM Studio"),
         pytest.param(413, GROQ, id="Groq"),
+        pytest.param(
+            400,
+            {"error": {"message": "litellm.ContextWindowExceededError: no", "code": "400"}},
+            id="LiteLLM for another",
+        ),
     ],
 )
 def test_a_prompt_that_is_too_long_is_known(status: int, body: Any) -> None:
@@ -280,6 +286,25 @@ def test_what_says_that_the_account_is_used_up(expected: bool, message: str, cod
     """Services report this with various statuses, so only text and code decide."""
     body = _body({"error": {"message": message, "type": code}})
     assert expected is is_used_up(read_complaint(body))
+
+
+@pytest.mark.parametrize(
+    ("expected", "status", "message", "code"),
+    [
+        pytest.param(True, 400, "Invalid model name passed in model=m", "400", id="LiteLLM"),
+        pytest.param(True, 400, "m is not a valid model ID", "400", id="OpenRouter"),
+        pytest.param(True, 400, "Invalid model: m", "invalid_model", id="Mistral"),
+        pytest.param(True, 400, "Model Not Exist", "invalid_request_error", id="DeepSeek"),
+        pytest.param(True, 400, "The model `m` does not exist", "", id="another"),
+        pytest.param(False, 403, "The model `m` does not exist", "", id="with another status"),
+        pytest.param(False, 400, "Invalid value for model output", "", id="another mistake"),
+    ],
+)
+def test_a_model_that_a_service_does_not_have(
+    expected: bool, status: int, message: str, code: str
+) -> None:
+    body = _body({"error": {"message": message, "code": code}})
+    assert expected is is_unknown_model(status, read_complaint(body))
 
 
 @pytest.mark.parametrize(

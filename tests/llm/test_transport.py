@@ -419,6 +419,20 @@ def test_a_call_that_a_service_could_not_read_is_no_fault_of_the_request(
     assert not caught.value.may_lock
 
 
+def test_a_model_that_is_not_there_counts_as_not_found(make: Make, post: Any) -> None:
+    """With 400 it would count against whoever asks, and lock the assistant in the end."""
+    said = '{"error": {"message": "Invalid model name passed in model=m", "code": "400"}}'
+    answer = reply(said, status="400 Bad Request")
+    refused = pytest.raises(ModelStatusError, match="HTTP 400: Invalid model name")
+    with BareServer.running({PATH: answer}) as server, refused as caught:
+        post(make(server.base_url))
+    assert (404, True, False) == (
+        caught.value.status,
+        caught.value.is_of_service,
+        caught.value.may_lock,
+    )
+
+
 def test_an_address_that_is_none_is_not_sent_to(make: Make, post: Any) -> None:
     with pytest.raises(ModelConnectionError) as caught:
         post(make("http://model.test:99999/v1"))
