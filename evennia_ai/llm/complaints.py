@@ -50,8 +50,8 @@ _USED_UP = re.compile(
     re.IGNORECASE,
 )
 
-# The name of a model that a service does not have, where it answers 400 and not 404.
-_NO_MODEL = re.compile(
+# A model that a service does not have, or one without tools, where it answers 400 and not 404.
+_UNFIT = re.compile(
     "|".join(
         (
             r"model_not_found|model \S{1,100} does not exist",  # many
@@ -59,6 +59,8 @@ _NO_MODEL = re.compile(
             r"not a valid model",  # OpenRouter
             r"invalid_model\b|invalid model:",  # Mistral
             r"model not exist",  # DeepSeek
+            r"not support (?:tools|tool use|tool calling|function calling)",  # Ollama and others
+            r"tool choice requires",  # vLLM
         )
     ),
     re.IGNORECASE,
@@ -165,9 +167,9 @@ def is_used_up(complaint: tuple[str, str]) -> bool:
     return any(map(_USED_UP.search, complaint))
 
 
-def is_unknown_model(status: int, complaint: tuple[str, str]) -> bool:
-    """True if a refusal means that the service has no model of this name."""
-    return status == 400 and any(map(_NO_MODEL.search, complaint))
+def is_unfit(status: int, complaint: tuple[str, str]) -> bool:
+    """True if a refusal means that the service has no such model, or that it takes no tools."""
+    return status == 400 and any(map(_UNFIT.search, complaint))
 
 
 def is_of_model(complaint: tuple[str, str]) -> bool:

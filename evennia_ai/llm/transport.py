@@ -29,7 +29,7 @@ from evennia_ai.llm.bridge import as_deferred
 from evennia_ai.llm.complaints import (
     is_of_model,
     is_too_long,
-    is_unknown_model,
+    is_unfit,
     is_used_up,
     read_complaint,
     status_within,
@@ -299,7 +299,7 @@ class OpenAITransport:
         asked = headers.get("retry-after", "")
         return ModelStatusError(
             # Nobody's question causes this, so it counts like the 404 of other services.
-            404 if is_unknown_model(status, complaint) else status,
+            404 if is_unfit(status, complaint) else status,
             text,
             retry_after=read_retry_after(asked, datetime.now(UTC)),
             is_used_up=is_used_up(complaint),

@@ -10,7 +10,7 @@ import pytest
 from evennia_ai.llm.complaints import (
     LONGEST_COMPLAINT,
     is_too_long,
-    is_unknown_model,
+    is_unfit,
     is_used_up,
     read_complaint,
     status_within,
@@ -296,15 +296,19 @@ def test_what_says_that_the_account_is_used_up(expected: bool, message: str, cod
         pytest.param(True, 400, "Invalid model: m", "invalid_model", id="Mistral"),
         pytest.param(True, 400, "Model Not Exist", "invalid_request_error", id="DeepSeek"),
         pytest.param(True, 400, "The model `m` does not exist", "", id="another"),
+        pytest.param(True, 400, "library/m:latest does not support tools", "", id="Ollama"),
+        pytest.param(
+            True, 400, '"auto" tool choice requires --enable-auto-tool-choice', "", id="vLLM"
+        ),
         pytest.param(False, 403, "The model `m` does not exist", "", id="with another status"),
         pytest.param(False, 400, "Invalid value for model output", "", id="another mistake"),
     ],
 )
-def test_a_model_that_a_service_does_not_have(
+def test_a_model_that_a_service_does_not_have_or_that_takes_no_tools(
     expected: bool, status: int, message: str, code: str
 ) -> None:
     body = _body({"error": {"message": message, "code": code}})
-    assert expected is is_unknown_model(status, read_complaint(body))
+    assert expected is is_unfit(status, read_complaint(body))
 
 
 @pytest.mark.parametrize(
