@@ -34,6 +34,7 @@ from evennia_ai.llm.complaints import (
     read_complaint,
     status_within,
 )
+from evennia_ai.llm.endpoints import COMPLETIONS
 from evennia_ai.llm.offers import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
@@ -44,7 +45,6 @@ LARGEST_REPLY_BYTES = 1_000_000
 LARGEST_ANSWER_BYTES = 4_000_000
 # Shorter keys, such as "ollama" for a service that needs none, occur in answers as words.
 SHORTEST_SECRET = 16
-COMPLETIONS = "/chat/completions"
 CONNECT_SECONDS = 10.0
 # Far above any number of slots: the client limits calls, and aiohttp's default of 100 must not.
 MOST_CONNECTIONS = 2000
