@@ -30,6 +30,8 @@ from evennia_ai.llm.transport import OpenAITransport
 # Servers such as Ollama silently cut a prompt that does not fit into their configured context.
 LONG_PROMPT_WORDS = 2000
 ADVICE = "try EVENNIA_AI_TOOL_MODE=json, or another model"
+# Statuses by which services refuse tools.
+ABOUT_REQUEST = (400, 404, 422)
 PROBE = ToolSpec(
     "ring_bell",
     "Ring the bell a number of times.",
@@ -178,7 +180,12 @@ class _Check:
             return []
 
     async def _tool_call(self) -> tuple[bool, str]:
-        reply, _ = await self._ask("Ring the bell three times.", (PROBE,))
+        try:
+            reply, _ = await self._ask("Ring the bell three times.", (PROBE,))
+        except ModelStatusError as error:
+            if error.status not in ABOUT_REQUEST:
+                raise
+            return False, f"{error}; {ADVICE}"
         call = next(iter(reply.tool_calls), None)
         if call is not None and call.name == PROBE.name and not call.problem:
             return True, f"work ({self._client.tool_mode})"

@@ -13,6 +13,8 @@ from typing import Any
 from evennia_ai.core.text.reading import UnreadableError, read_json
 
 LONGEST_COMPLAINT = 2000
+# Messages read from one list of them.
+MOST_LISTED = 5
 TOO_LONG_STATUSES = (400, 413, 422)
 
 # Matched against messages and codes; each comment says whose wording it is.
@@ -28,6 +30,7 @@ _TOO_LONG = re.compile(
             r"must have less than \d+ tokens|`?max_new_tokens`? must be <=",  # TGI
             r"context length of only|greater than the context length",  # LM Studio
             r"request too large for model",  # Groq
+            r"ContextWindowExceeded",  # LiteLLM, whatever the service behind it says
         )
     ),
     re.IGNORECASE,
@@ -41,6 +44,23 @@ _USED_UP = re.compile(
             r"credit balance is too low",  # Anthropic
             r"insufficient (?:credits?|balance|funds)|out of credits",  # OpenRouter, DeepSeek
             r"billing_(?:error|hard_limit_reached|not_active)",  # OpenAI, Anthropic
+            r"budget_exceeded|budget has been exceeded",  # LiteLLM
+        )
+    ),
+    re.IGNORECASE,
+)
+
+# A model that a service does not have, or one without tools, where it answers 400 and not 404.
+_UNFIT = re.compile(
+    "|".join(
+        (
+            r"model_not_found|model \S{1,100} does not exist",  # many
+            r"invalid model name",  # LiteLLM
+            r"not a valid model",  # OpenRouter
+            r"invalid_model\b|invalid model:",  # Mistral
+            r"model not exist",  # DeepSeek
+            r"not support (?:tools|tool use|tool calling|function calling)",  # Ollama and others
+            r"tool choice requires",  # vLLM
         )
     ),
     re.IGNORECASE,
@@ -60,12 +80,31 @@ def _parts(whole: object) -> list[object]:
     # OpenRouter passes on the error of the provider behind it in `error.metadata.raw`.
     metadata = error.get("metadata") if isinstance(error, Mapping) else None
     raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    return [
+    # Mistral wraps the details of FastAPI once more.
+    message = whole.get("message")
+    wrapped = message.get("detail") if isinstance(message, Mapping) else None
+    found = (
         error,
-        {"message": whole.get("message"), "code": whole.get("code")},
+        {"message": message, "code": whole.get("code")},
         whole.get("detail"),
+        wrapped,
         raw,
+        whole.get("errors"),
+    )
+    return [
+        each
+        for part in found
+        for each in (map(_item, part[:MOST_LISTED]) if isinstance(part, list) else (part,))
     ]
+
+
+def _item(listed: object) -> object:
+    """An item of a list of errors; of FastAPI's, only its message and the field it is about."""
+    if not isinstance(listed, Mapping) or not isinstance(listed.get("msg"), str):
+        return listed
+    place = listed.get("loc")
+    field = place[-1] if isinstance(place, list) and place else None
+    return {"message": f"{field}: {listed['msg']}" if isinstance(field, str) else listed["msg"]}
 
 
 def _error_in(whole: Mapping[str, Any]) -> object:
@@ -126,6 +165,16 @@ def status_within(body: bytes) -> int | None:
 def is_used_up(complaint: tuple[str, str]) -> bool:
     """True if a refusal means that a quota or a credit balance is used up."""
     return any(map(_USED_UP.search, complaint))
+
+
+def is_unfit(status: int, complaint: tuple[str, str]) -> bool:
+    """True if a refusal means that the service has no such model, or that it takes no tools."""
+    return status == 400 and any(map(_UNFIT.search, complaint))
+
+
+def is_of_model(complaint: tuple[str, str]) -> bool:
+    """True if a refusal means that the model wrote a tool call which cannot be read, as on Groq."""
+    return "tool_use_failed" in complaint[1]
 
 
 def is_too_long(status: int, complaint: tuple[str, str]) -> bool:

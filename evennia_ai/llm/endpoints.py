@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.errors import ConfigurationError
 
+# The path of a request below the base URL.
+COMPLETIONS = "/chat/completions"
 LOCAL_MODEL = "qwen2.5-coder-0.5b-instruct"
 SCRIPTED = "scripted"
 TOOL_MODES = ("native", "json")
@@ -124,14 +126,14 @@ def provider_of(base_url: str) -> str:
 def checked_url(
     base_url: str, name: str = KEYS[0], advice: str = f"put the key into {KEYS[1]}"
 ) -> str:
-    """The address without a trailing slash.
+    """The address without a trailing slash, and without the path of a request.
 
     Args:
         name: the setting it comes from, for the error's text.
         advice: tells, in that text, where a key belongs.
 
     Raises:
-        ConfigurationError: it is not a web address, or holds a user name or password.
+        ConfigurationError: it is not a web address, or holds a user name, password or query.
     """
     fault = url_fault(base_url)
     if fault is UrlFault.LOGIN:
@@ -142,7 +144,12 @@ def checked_url(
         raise ConfigurationError(
             f"{name} is {base_url!r}; it must be a web address such as http://127.0.0.1:11434/v1"
         )
-    return base_url.rstrip("/")
+    if "?" in base_url or "#" in base_url:  # its end may be a key
+        raise ConfigurationError(
+            f"{name} has a '?' or a '#', behind which no path can be added; leave all that out"
+        )
+    # The pages of many services show the whole address of a request.
+    return base_url.rstrip("/").removesuffix(COMPLETIONS)
 
 
 def _with_tool_mode(endpoint: Endpoint, tool_mode: str) -> Endpoint:

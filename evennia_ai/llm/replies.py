@@ -148,7 +148,8 @@ def _choice(body: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
         ) from None
     except UnreadableError:
         head = one_line(body[:200].decode("utf-8", "replace"), 60)
-        raise ModelReplyError(f"the answer is not JSON but begins with {head!r}") from None
+        seen = f"not JSON but begins with {head!r}" if head else "empty"
+        raise ModelReplyError(f"the answer is {seen}") from None
     choices = whole.get("choices") if isinstance(whole, dict) else None
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise ModelReplyError(_without_choice(whole, choices), usage=_usage_of(whole))

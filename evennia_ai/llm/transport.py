@@ -26,7 +26,15 @@ from evennia_ai.errors import (
     ReplyTooLargeError,
 )
 from evennia_ai.llm.bridge import as_deferred
-from evennia_ai.llm.complaints import is_too_long, is_used_up, read_complaint, status_within
+from evennia_ai.llm.complaints import (
+    is_of_model,
+    is_too_long,
+    is_unfit,
+    is_used_up,
+    read_complaint,
+    status_within,
+)
+from evennia_ai.llm.endpoints import COMPLETIONS
 from evennia_ai.llm.offers import encode
 from evennia_ai.llm.rate_limits import RateLimitInfo, read_rate_limits
 from evennia_ai.resilience.retry import read_retry_after
@@ -37,7 +45,6 @@ LARGEST_REPLY_BYTES = 1_000_000
 LARGEST_ANSWER_BYTES = 4_000_000
 # Shorter keys, such as "ollama" for a service that needs none, occur in answers as words.
 SHORTEST_SECRET = 16
-COMPLETIONS = "/chat/completions"
 CONNECT_SECONDS = 10.0
 # Far above any number of slots: the client limits calls, and aiohttp's default of 100 must not.
 MOST_CONNECTIONS = 2000
@@ -73,6 +80,8 @@ class Transport(Protocol):
 
 
 def _root_cause(error: BaseException) -> str:
+    if isinstance(error, aiohttp.TooManyRedirects):  # its text is empty
+        return "it redirects again and again"
     while error.__cause__ is not None:
         error = error.__cause__
     return one_line(str(error), 2000) or type(error).__name__
@@ -244,6 +253,8 @@ class OpenAITransport:
             method, self.base_url + path, proxy_headers=self._proxy_headers, **sent
         )
         async with request as response:
+            if response.method != method:
+                raise self._redirected(response)
             content = await _read_bounded(response, most)
         # An endpoint may repeat the key in a page that is later quoted as no answer.
         if len(self._key) >= SHORTEST_SECRET:
@@ -255,6 +266,17 @@ class OpenAITransport:
         if path == COMPLETIONS and (status := status_within(content)) is not None:
             raise self._status_error(status, response.headers, content, is_of_answer=True)
         return content
+
+    def _redirected(self, response: aiohttp.ClientResponse) -> ModelStatusError:
+        """The error for a redirect after which a POST became a GET."""
+        status = response.history[0].status
+        place = str(response.url.with_user(None).with_query(None).with_fragment(None))
+        told = self._redacted(place.removesuffix(COMPLETIONS), 200)
+        return ModelStatusError(
+            status,
+            f"{self.base_url} answered with HTTP {status}: it redirects to {told}; if that is its "
+            "new address, set it",
+        )
 
     def _status_error(
         self,
@@ -270,11 +292,14 @@ class OpenAITransport:
             return ModelReplyError(f"{self.base_url} answered with HTTP 200 and an error: {said}")
         how = f"HTTP 200 and the error {status}" if is_of_answer else f"HTTP {status}"
         text = f"{self.base_url} answered with {how}: {said}"
+        if is_of_model(complaint):
+            return ModelReplyError(text)
         if is_too_long(status, complaint):
             return ContextLengthError(status, text)
         asked = headers.get("retry-after", "")
         return ModelStatusError(
-            status,
+            # Nobody's question causes this, so it counts like the 404 of other services.
+            404 if is_unfit(status, complaint) else status,
             text,
             retry_after=read_retry_after(asked, datetime.now(UTC)),
             is_used_up=is_used_up(complaint),

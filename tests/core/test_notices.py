@@ -105,6 +105,11 @@ def test_a_notice_says_whose_cap_was_reached(kind: LimitKind, scope: str, words:
     assert f"it reached the limit of {words}. " in failed.line
 
 
+def test_a_cause_that_is_a_sentence_ends_once() -> None:
+    notice = notices.rests("Ada", "in 30 s", "Tom was told", "HTTP 404: No such deployment.")
+    assert "No such deployment. Further problems" in notice.detail
+
+
 @pytest.mark.parametrize("kind", list(LimitKind))
 def test_a_question_at_a_limit_names_no_setting(kind: LimitKind) -> None:
     whose = "the player Tom" if kind.startswith("cost.") else ""

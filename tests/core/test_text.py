@@ -46,6 +46,8 @@ MODEL_TEXT = st.lists(st.sampled_from(PIECES) | ANY_CHARACTER, max_size=12).map(
         pytest.param("Hello.", '<tool_call>{"name": "say"}</tool_call>Hello.', id="a call in tags"),
         pytest.param("Hello.", "Hello.<|im_end|>", id="a template's mark"),
         pytest.param("Hello.", "Hello.\n<|im_end|>\nTom: Hi!", id="another's turn made up"),
+        pytest.param("Hello.", "Hello.</s> ", id="the mark of Llama 2 and Mistral"),
+        pytest.param("Not <s>old</s> new.", "Not <s>old</s> new.", id="a word struck out"),
         pytest.param("Hello.", "Hello.<end_of_turn>\nuser\nHi!", id="the same of Gemma"),
         pytest.param("Hello.", "<|im_end|>Hello.", id="an end before the beginning"),
         pytest.param("Hello.", "Hello.\n```json\n{}\n```", id="a fence"),

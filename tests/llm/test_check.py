@@ -203,6 +203,22 @@ def test_tool_calls_that_do_not_work_are_a_no_with_advice(
     assert CheckResult("tool calls", False, expected) == _line(check(), "tool calls")
 
 
+@pytest.mark.parametrize(
+    ("status", "is_about_tools"), [(400, True), (404, True), (422, True), (429, False)]
+)
+def test_tools_that_are_refused_are_a_no_with_advice(
+    check: Check, model: FakeModel, status: int, is_about_tools: bool
+) -> None:
+    """Ollama refuses tools of a model without them, and vLLM if it was started without them."""
+    said = json.dumps({"error": {"message": "m does not support tools"}})
+    refused = {"kind": "status", "status": status, "body": said}
+    model.queue(ANSWER, refused, ANSWER)
+    line = _line(check(), "tool calls")
+    assert not line.ok
+    assert f"HTTP {status}: m does not support tools" in line.text
+    assert is_about_tools is line.text.endswith(ADVICE)
+
+
 def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:
     """The server's own count shows that it read only the end of the prompt."""
     cut = completion("hi", usage={"prompt_tokens": 512, "completion_tokens": 1})

@@ -10,6 +10,7 @@ import pytest
 from evennia_ai.llm.complaints import (
     LONGEST_COMPLAINT,
     is_too_long,
+    is_unfit,
     is_used_up,
     read_complaint,
     status_within,
@@ -160,6 +161,11 @@ GROQ = {
         pytest.param(422, TGI, id="TGI"),
         pytest.param(400, LM_STUDIO, id="LM Studio"),
         pytest.param(413, GROQ, id="Groq"),
+        pytest.param(
+            400,
+            {"error": {"message": "litellm.ContextWindowExceededError: no", "code": "400"}},
+            id="LiteLLM for another",
+        ),
     ],
 )
 def test_a_prompt_that_is_too_long_is_known(status: int, body: Any) -> None:
@@ -218,6 +224,33 @@ def test_other_refusals_are_not_mistaken_for_it(status: int, body: Any) -> None:
         pytest.param("\ufffd", b"\xff", id="no text"),
         pytest.param("", b"", id="nothing"),
         pytest.param("", _body({"error": {"message": 7}}), id="a number"),
+        pytest.param(
+            "max_tokens: Extra inputs are not permitted; Field required",
+            _body(
+                {
+                    "detail": [
+                        {
+                            "loc": ["body", "max_tokens"],
+                            "msg": "Extra inputs are not permitted",
+                            "input": "a player's words",
+                        },
+                        {"loc": ["body", 0], "msg": "Field required"},
+                        {"loc": [], "msg": "Field required"},
+                        {"loc": "body", "msg": 7},
+                    ]
+                }
+            ),
+            id="FastAPI's list",
+        ),
+        pytest.param(
+            "messages: Field required",
+            _body({"message": {"detail": [{"loc": ["messages"], "msg": "Field required"}]}}),
+            id="Mistral's list",
+        ),
+        pytest.param(
+            "No route", _body({"errors": [{"message": "No route", "code": 7003}]}), id="Cloudflare"
+        ),
+        pytest.param("a; b", _body({"error": ["a", {"message": "b"}]}), id="a list of both"),
     ],
 )
 def test_the_words_for_people_are_found(expected: str, body: bytes) -> None:
@@ -243,6 +276,8 @@ def test_words_have_an_end(body: bytes) -> None:
         pytest.param(True, "Insufficient credits. Add more.", "", id="OpenRouter"),
         pytest.param(True, "Insufficient Balance", "unknown_error", id="DeepSeek"),
         pytest.param(True, "Quota exceeded for metric: requests", "429", id="Gemini"),
+        pytest.param(True, "Max budget reached.", "budget_exceeded", id="LiteLLM by its code"),
+        pytest.param(True, "Budget has been exceeded! Current cost: 2", "", id="LiteLLM"),
         pytest.param(False, "The content was filtered.", "content_filter", id="a filter"),
         pytest.param(False, "This billing question is not allowed.", "", id="a question of it"),
     ],
@@ -251,6 +286,29 @@ def test_what_says_that_the_account_is_used_up(expected: bool, message: str, cod
     """Services report this with various statuses, so only text and code decide."""
     body = _body({"error": {"message": message, "type": code}})
     assert expected is is_used_up(read_complaint(body))
+
+
+@pytest.mark.parametrize(
+    ("expected", "status", "message", "code"),
+    [
+        pytest.param(True, 400, "Invalid model name passed in model=m", "400", id="LiteLLM"),
+        pytest.param(True, 400, "m is not a valid model ID", "400", id="OpenRouter"),
+        pytest.param(True, 400, "Invalid model: m", "invalid_model", id="Mistral"),
+        pytest.param(True, 400, "Model Not Exist", "invalid_request_error", id="DeepSeek"),
+        pytest.param(True, 400, "The model `m` does not exist", "", id="another"),
+        pytest.param(True, 400, "library/m:latest does not support tools", "", id="Ollama"),
+        pytest.param(
+            True, 400, '"auto" tool choice requires --enable-auto-tool-choice', "", id="vLLM"
+        ),
+        pytest.param(False, 403, "The model `m` does not exist", "", id="with another status"),
+        pytest.param(False, 400, "Invalid value for model output", "", id="another mistake"),
+    ],
+)
+def test_a_model_that_a_service_does_not_have_or_that_takes_no_tools(
+    expected: bool, status: int, message: str, code: str
+) -> None:
+    body = _body({"error": {"message": message, "code": code}})
+    assert expected is is_unfit(status, read_complaint(body))
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ NOTHING: dict[str, str] = {}
         (_environ("m", URL), NOTHING, CUSTOM),
         (_environ("m", URL, KEY), NOTHING, Endpoint("custom", "m", URL, KEY)),
         (_environ("m", URL + "/"), NOTHING, CUSTOM),
+        (_environ("m", URL + "/chat/completions"), NOTHING, CUSTOM),
         (_environ(" m ", f" {URL} "), NOTHING, CUSTOM),
         (NOTHING, _environ("m", key=KEY), OPENAI),
         (NOTHING, _environ("m", URL), CUSTOM),
@@ -105,6 +106,11 @@ def test_what_is_set_decides(
             _environ("m", "https://tom:hush@host/v1"),
             "OPENAI_BASE_URL holds a user name or a password, which logs would show; "
             "put the key into OPENAI_API_KEY",
+        ),
+        (
+            _environ("m", "https://host/v1?key=hush"),
+            "OPENAI_BASE_URL has a '?' or a '#', behind which no path can be added; leave all that "
+            "out",
         ),
         (
             _environ("m", URL, mode="xml"),

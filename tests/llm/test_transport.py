@@ -382,6 +382,57 @@ def test_what_is_sent_elsewhere_in_vain_was_sent(make: Make, post: Any, location
     assert caught.value.was_sent
 
 
+@pytest.mark.parametrize(
+    ("location", "place"),
+    [("/new/v1/chat/completions", "/new/v1"), ("/login?next=secret", "/login")],
+)
+def test_a_redirect_that_takes_no_post_is_told_by_its_place(
+    make: Make, post: Any, location: str, place: str
+) -> None:
+    """After a 301 a POST becomes a GET, and what that is answered with tells nobody anything."""
+    moved = reply("", status="301 Moved Permanently", headers=f"Location: {location}\r\n")
+    with BareServer.running({PATH: moved, location: reply("{}")}) as server:
+        root = server.base_url.removesuffix("/v1")
+        with pytest.raises(ModelStatusError) as caught:
+            post(make(server.base_url))
+    error = caught.value
+    assert f"answered with HTTP 301: it redirects to {root}{place}; if" in str(error)
+    assert (301, True, False) == (error.status, error.is_of_service, error.retryable)
+
+
+def test_a_redirect_to_itself_is_told(make: Make, post: Any) -> None:
+    around = reply("", status="307 Temporary Redirect", headers=f"Location: {PATH}\r\n")
+    again = pytest.raises(ModelConnectionError, match="it redirects again and again")
+    with BareServer.running({PATH: around}) as server, again:
+        post(make(server.base_url))
+
+
+def test_a_call_that_a_service_could_not_read_is_no_fault_of_the_request(
+    make: Make, post: Any
+) -> None:
+    """Groq refuses with 400 what its own model wrote."""
+    said = '{"error": {"message": "Failed to call a function.", "code": "tool_use_failed"}}'
+    refused = pytest.raises(ModelReplyError, match="HTTP 400: Failed to call a function")
+    answer = reply(said, status="400 Bad Request")
+    with BareServer.running({PATH: answer}) as server, refused as caught:
+        post(make(server.base_url))
+    assert not caught.value.may_lock
+
+
+def test_a_model_that_is_not_there_counts_as_not_found(make: Make, post: Any) -> None:
+    """With 400 it would count against whoever asks, and lock the assistant in the end."""
+    said = '{"error": {"message": "Invalid model name passed in model=m", "code": "400"}}'
+    answer = reply(said, status="400 Bad Request")
+    refused = pytest.raises(ModelStatusError, match="HTTP 400: Invalid model name")
+    with BareServer.running({PATH: answer}) as server, refused as caught:
+        post(make(server.base_url))
+    assert (404, True, False) == (
+        caught.value.status,
+        caught.value.is_of_service,
+        caught.value.may_lock,
+    )
+
+
 def test_an_address_that_is_none_is_not_sent_to(make: Make, post: Any) -> None:
     with pytest.raises(ModelConnectionError) as caught:
         post(make("http://model.test:99999/v1"))

@@ -160,7 +160,7 @@ def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = Fal
     look = (BUDGET if is_ledgers else CHECK).format(name=name)
     line = f"{what}. Nothing is locked; it will be asked again {when}. {told}. Look: {look}"
     note = f"{name}: {cause if is_ledgers else unanswered(cause)}"
-    return Notice(line, f"{note}. Further problems of this kind go only to the log.")
+    return Notice(line, f"{note.rstrip('.')}. Further problems of this kind go only to the log.")
 
 
 def unanswered(cause: str) -> str:

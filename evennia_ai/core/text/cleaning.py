@@ -39,6 +39,7 @@ _TOOL_TAG = re.compile(
     # After the end of a turn, a server that did not stop there lets the model play others.
     r"|(?<=\S)\s*+<(?:\|(?:im_end|eot_id|eot|end_of_text|endoftext)\|>|end_of_turn>"
     r"|\uff5cend\u2581of\u2581sentence\uff5c>).*\Z"
+    r"|(?<=\S)\s*+</s>\s*\Z"  # the same mark of Llama 2 and Mistral, which HTML has too
     r"|<[|\uff5c][^<>|\uff5c\s]{1,60}[|\uff5c]>|\[TOOL_CALLS?\]",
     re.IGNORECASE | re.DOTALL,
 )
