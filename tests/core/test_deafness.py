@@ -13,6 +13,7 @@ from tests.core.test_decision_traces import IGNORED
 NAMES = ("Tom", "")
 MARKED = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, sender_name="Tom")
 BARE = make_heard(body='Tom says, "hello"', source=Source.EMIT, evidence=Evidence.NONE)
+POSED = make_heard(body="nods", source=Source.POSE, evidence=Evidence.OOB, sender_name="Tom")
 WEATHER = make_heard(body="Rain falls.", source=Source.EMIT, evidence=Evidence.NONE)
 ARRIVAL = make_heard(body="Tom arrives.", source=Source.EMIT, evidence=Evidence.NONE)
 OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_assistant=True)
@@ -27,6 +28,8 @@ OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_
         (Hears.NOTHING, (BARE,)),
         (Hears.NOTHING, (BARE, MARKED)),
         (Hears.WELL, (MARKED, BARE, BARE)),
+        (Hears.UNKNOWN, (POSED,)),
+        (Hears.NOTHING, (POSED, BARE)),
     ],
 )
 def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...]) -> None:

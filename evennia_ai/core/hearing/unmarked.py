@@ -52,7 +52,8 @@ def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
     return any(0 <= now - at <= ECHO_SECONDS and is_same(call, heard) for at, call in calls)
 
 
-SPEECH = frozenset((Source.SAY, Source.WHISPER, Source.POSE))
+# Poses go through a command of their own, which says nothing about the game's `say`.
+SPEECH = frozenset((Source.SAY, Source.WHISPER))
 _SPEECH_SIGN = re.compile(
     r"[\"“”«»„]|\b(?:says?|said|asks?|whispers?|exclaims?|tells?|shouts?|mutters?|murmurs?|replies|"
     r"declares?|announces?|answers?|yells?|proclaims?)\b",
