@@ -175,14 +175,14 @@ def _after_start() -> None:
         from evennia_ai.memory import arriving
         from evennia_ai.operations import guarding, naming
         from evennia_ai.operations.monitoring import shared_ledger
-        from evennia_ai.operations.settings import doubts
+        from evennia_ai.operations.settings import checks
         from evennia_ai.runtime import services
 
         services.work().begin()
         tracing.prune_daily(reactor)
         telemetry.begin()
         guarding.report_clashes()
-        doubts.report_problems_of_game()
+        checks.report_problems_of_game()
         shared_ledger.begin(reactor)
         arriving.after_start()
         # Builds the game's command sets, which makes ours report commands that clash.
@@ -209,7 +209,7 @@ def check_names(
     app_configs: Sequence[AppConfig] | None, **kwargs: object
 ) -> list[checks.CheckMessage]:
     """System check: names in the settings that look like ours and that nothing reads."""
-    from evennia_ai.operations.settings.doubts import misspelt_names
+    from evennia_ai.operations.settings.checks import misspelt_names
 
     return [checks.Warning(told, id="evennia_ai.W006") for told in misspelt_names()]
 

@@ -53,7 +53,6 @@ LOCAL_IMPORTS = {
         "evennia_ai.operations.monitoring.database_files",
         "evennia_ai.operations.rights.token_store",
         "evennia_ai.operations.settings.checks",
-        "evennia_ai.operations.settings.doubts",
         "evennia_ai.agent.preparation",
         "evennia_ai.runtime.services",
         "evennia_ai.runtime.signals",

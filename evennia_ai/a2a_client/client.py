@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from evennia_ai.a2a_client.addresses import UnknownHostError, locate
+from evennia_ai.a2a_client.addresses import (
+    Answered,
+    NotSentError,
+    UnknownHostError,
+    exchange,
+    locate,
+)
 from evennia_ai.a2a_client.cards import RemoteCard, read_card
-from evennia_ai.a2a_client.pinned import Answered, NotSentError, exchange
 from evennia_ai.a2a_client.protocol import (
     CANCEL,
     FAILED_THERE,

@@ -12,9 +12,9 @@ from math import ceil
 
 from twisted.internet.task import deferLater
 
+from evennia_ai.a2a_client.addresses import NotSentError
 from evennia_ai.a2a_client.agents import RemoteSpecialist
 from evennia_ai.a2a_client.cards import RemoteCard
-from evennia_ai.a2a_client.pinned import NotSentError
 from evennia_ai.a2a_client.protocol import (
     AUTH_REQUIRED,
     COMPLETED,

@@ -37,8 +37,8 @@ from evennia_ai.models import AccessToken, TokenScope
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.monitoring import counts
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights import callers, refusal
-from evennia_ai.operations.rights.callers import NOT_YOURS
+from evennia_ai.operations.rights import acts, refusal
+from evennia_ai.operations.rights.acts import NOT_YOURS
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime.game_thread import ANY, LONG, run
 from evennia_ai.runtime.web_requests import address_of, api_config
@@ -249,12 +249,12 @@ def payload_of(outcome: object, row: Row) -> Any:
 
 
 def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript | None:
-    """Find an assistant that the person has the right for; see `operations.rights.callers`.
+    """Find an assistant that the person has the right for; see `operations.rights.acts`.
 
     Raises:
         ProblemError: there is no such assistant, or the person does not have the right.
     """
-    found = callers.find_allowed(act, person, key)
+    found = acts.find_allowed(act, person, key)
     if not found.ok:
         raise problem(found.problem, found.message)
     return found.data

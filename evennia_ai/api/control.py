@@ -14,7 +14,7 @@ from evennia_ai.api.rows import ONE, Call, Route, Row
 from evennia_ai.operations import Result, control
 from evennia_ai.operations.monitoring.status import Status, status
 from evennia_ai.operations.result import note
-from evennia_ai.operations.rights.callers import for_all_allowed
+from evennia_ai.operations.rights.acts import for_all_allowed
 
 TAG, SAFETY = "Assistants", "Safety"
 T = TypeVar("T")

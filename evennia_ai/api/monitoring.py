@@ -20,7 +20,7 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.operations.monitoring import health, metrics
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights import is_staff
-from evennia_ai.operations.rights.callers import NOT_YOURS
+from evennia_ai.operations.rights.acts import NOT_YOURS
 from evennia_ai.runtime.web_requests import address_of, api_config
 
 TAG = "Monitoring"

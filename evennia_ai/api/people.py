@@ -16,7 +16,7 @@ from evennia_ai.core.typed_objects import Account
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import AccessToken, missing_tables
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights import callers, token_store
+from evennia_ai.operations.rights import acts, token_store
 from evennia_ai.operations.rights.tokens import NOT_MIGRATED
 from evennia_ai.runtime.web_requests import api_config
 
@@ -91,7 +91,7 @@ def account_for(pk: int, address: str) -> Account:
         AuthenticationFailed: it is deleted or disabled.
         ProblemError: it may not use the API.
     """
-    found = callers.account_of(pk, address)
+    found = acts.account_of(pk, address)
     if found.problem is ProblemKind.NOT_FOUND:
         raise AuthenticationFailed(found.message)
     if not found.ok:

@@ -43,7 +43,7 @@ from evennia_ai.api.results import components
 from evennia_ai.api.rows import Row
 from evennia_ai.operations.control import ASSISTANT, GAME
 from evennia_ai.operations.conversation.goals import KINDS, SETTERS, STATUSES
-from evennia_ai.operations.models.endpoints import STATES as BREAKERS
+from evennia_ai.operations.monitoring.capacity import STATES as BREAKERS
 from evennia_ai.operations.monitoring.health import HEALTH
 from evennia_ai.operations.rights.tokens import SCOPES
 from evennia_ai.operations.tools.held_back import CHANGED, NEW

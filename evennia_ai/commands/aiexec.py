@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evennia_ai.commands.base import StaffCommand
-from evennia_ai.commands.figures import allowed, explain, takes
+from evennia_ai.commands.tables import allowed, explain, takes
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript

@@ -14,7 +14,7 @@ from evennia.utils.evmenu import EvMenu
 from twisted.python.failure import Failure
 
 from evennia_ai.commands.creation_draft import CALLED, Draft, doubt, doubt_model, make
-from evennia_ai.commands.figures import CHECK_FAILED, report_lines
+from evennia_ai.commands.tables import CHECK_FAILED, report_lines
 from evennia_ai.core.text.cleaning import strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError

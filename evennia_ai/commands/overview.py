@@ -7,8 +7,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from evennia_ai import operations
-from evennia_ai.commands.figures import dollars, short, span
-from evennia_ai.commands.tables import cropped_rows
+from evennia_ai.commands.tables import cropped_rows, dollars, short, span
 from evennia_ai.commands.words import Subcommand, WordCommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
@@ -18,8 +17,8 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget.caps import CapRow, known_cost
 from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary
+from evennia_ai.operations.monitoring.capacity import in_words
 from evennia_ai.operations.monitoring.status import Glance, Status
-from evennia_ai.operations.monitoring.workers import in_words
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.tools.running import broken_modules
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from evennia_ai import operations
 from evennia_ai.commands import game_commands, name_clashes
-from evennia_ai.commands.figures import CHECK_FAILED, allowed, report_lines
-from evennia_ai.commands.tables import cropped_rows
+from evennia_ai.commands.tables import CHECK_FAILED, allowed, cropped_rows, report_lines
 from evennia_ai.commands.words import WIDTH, Subcommand, WordCommand
 from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
@@ -17,8 +16,8 @@ from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report, loading_hint
 from evennia_ai.operations.monitoring import database_files
-from evennia_ai.operations.peers import overview, specialists
-from evennia_ai.operations.settings.doubts import doubts, problems_of_game
+from evennia_ai.operations.peers import overview
+from evennia_ai.operations.settings.checks import doubts, problems_of_game
 from evennia_ai.operations.tools import held_back, running
 
 RESET = "reset"
@@ -93,7 +92,7 @@ class UpkeepWords(WordCommand):
         """Run `peers` or `peers <account>`."""
         if self.may("peers"):
             message = overview.list_peers(rest.strip()).message
-            more = "" if rest.strip() else f"\n\n{specialists.list_remotes().message}"
+            more = "" if rest.strip() else f"\n\n{overview.list_remotes().message}"
             self.show_long(message + more)
 
     def _usage(self, name: str) -> None:

@@ -9,13 +9,13 @@ only check rights and format the result. The parameter `by` is the actor's name 
     turns         turns as they happen, recorded, traced and explained
     dry_runs      try a message without storing anything
     memory        memories, profiles, lore, nightly consolidation, state of the store
-    models        choice of model, its endpoints, prompts and texts
+    models        choice of model, prompts and texts
     settings      show, check and change settings
     tools         run tools by hand, hold tools back
     rights        acts, web callers, access tokens, private words
     budget        caps, and spending by day
     audit         the audit log, its consistency check, undo of edits
-    monitoring    health, equipment, counts for metrics
+    monitoring    health, equipment, endpoints and workers, counts for metrics
     files         exports, imports, character cards, lore packs
     bundles       move an assistant to another game
     peers         external agents, over A2A

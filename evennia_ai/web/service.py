@@ -20,7 +20,7 @@ from twisted.web.server import NOT_DONE_YET, Request
 
 from evennia_ai import audit
 from evennia_ai.operations.result import ProblemKind, Result
-from evennia_ai.operations.rights import callers
+from evennia_ai.operations.rights import acts
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.watching import FEED
 from evennia_ai.runtime.web_requests import address_of, read_only_session
@@ -71,11 +71,11 @@ def _query_of(request: Request) -> Result[StreamQuery]:
     user = get_user(asker)  # it also checks that the password was not changed since the login
     if not user.is_authenticated:
         return Result.unavailable(NO_LOGIN)
-    known = callers.account_of(user.pk, address_of(_meta(request)))
+    known = acts.account_of(user.pk, address_of(_meta(request)))
     if not known.ok:
         return Result.forbidden(known.message)
     name = _parameter(request, b"assistant")
-    found = callers.find_allowed("status" if name else "list", known.data, name or None)
+    found = acts.find_allowed("status" if name else "list", known.data, name or None)
     if not found.ok:
         return found.as_refusal()
     mark = request.getHeader("last-event-id") or _parameter(request, b"after")

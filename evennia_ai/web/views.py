@@ -27,7 +27,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit
 from evennia_ai.operations import Result
 from evennia_ai.operations.result import STATUSES, ProblemKind
-from evennia_ai.operations.rights import callers, is_allowed
+from evennia_ai.operations.rights import acts, is_allowed
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import zone_name
 from evennia_ai.runtime.game_thread import ANY, LONG, run
@@ -172,7 +172,7 @@ def _page_again(page: Page, visit: Visit, result: Result) -> Shown | Deferred[Sh
     """
     if not _may_see(page, visit):
         raise PageRefusedError(
-            Result.forbidden(callers.NOT_YOURS) if result.ok else result.as_refusal()
+            Result.forbidden(acts.NOT_YOURS) if result.ok else result.as_refusal()
         )
     visit.result = result
     return _contents_of(page, visit)
@@ -188,7 +188,7 @@ def _reveal(visit: Visit) -> None:
     Raises:
         PageRefusedError: the visitor does not have that right.
     """
-    allowed = callers.find_allowed("reveal", visit.account, visit.path.get("key"))
+    allowed = acts.find_allowed("reveal", visit.account, visit.path.get("key"))
     if not allowed.ok:
         raise PageRefusedError(allowed)
     visit.look = PrivateView.of(visit.account, is_revealing=True)
@@ -238,12 +238,12 @@ def _in_the_game(
         # `reverse` is called in the game's thread. Django keeps the script prefix for each thread,
         # and has set it in the web thread only.
         set_script_prefix(prefix)
-        known = callers.account_of(pk, address)
+        known = acts.account_of(pk, address)
         if not known.ok:
             raise PageRefusedError(Result.forbidden(known.message))
         account = known.data
         with audit.acting(str(account.key), "web"):
-            found = callers.find_allowed(act, account, path.get("key"))
+            found = acts.find_allowed(act, account, path.get("key"))
             if not found.ok:
                 raise PageRefusedError(found)
             visit = Visit(account, found.data, PrivateView.of(account), query, form, files, path)

@@ -11,10 +11,9 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp import web
 
-from evennia_ai.a2a_client.addresses import ResolvedAddress
+from evennia_ai.a2a_client.addresses import ResolvedAddress, exchange
 from evennia_ai.a2a_client.cards import JSONRPC, RemoteCard
 from evennia_ai.a2a_client.client import Client
-from evennia_ai.a2a_client.pinned import exchange
 from evennia_ai.a2a_client.protocol import AgentMessage, AgentRefusedError
 from evennia_ai.core.settings.remote import Remote, RemoteConfig
 from evennia_ai.mcp.pins import Pin

@@ -42,7 +42,7 @@ PEOPLE = (
     ),
     guard(
         "the API and the pages check the same rights",
-        "operations/rights/callers.py",
+        "operations/rights/acts.py",
         "    refused = refusal(act, person, found.data)\n    if refused is None:",
         "    refused = refusal(act, person, found.data)\n    if True:",
         "tests/api/test_memory.py::test_somebody_is_exported_and_forgotten",
@@ -63,21 +63,21 @@ PEOPLE = (
     ),
     guard(
         "banned accounts may not use the API",
-        "operations/rights/callers.py",
+        "operations/rights/acts.py",
         "if DefaultAccount.is_banned(username=str(account.username), ip=address):",
         "if False:",
         "test_a_banned_account",
     ),
     guard(
         "inactive accounts may not use the API",
-        "operations/rights/callers.py",
+        "operations/rights/acts.py",
         "if account is None or not account.is_active:",
         "if account is None:",
         "test_an_account_that_is_switched_off",
     ),
     guard(
         "accounts of assistants may not use the API",
-        "operations/rights/callers.py",
+        "operations/rights/acts.py",
         'if account.attributes.get("assistant_body"):',
         "if False:",
         "test_an_assistant_gets_none",

@@ -203,11 +203,11 @@ SPEAKING = (
     ),
     guard(
         "a remote agent's answer is bounded",
-        "a2a_client/pinned.py",
+        "a2a_client/addresses.py",
         "    if (answer.content_length or 0) > most:",
         "    if False:",
         "test_ten_megabytes_are_not_read",
-        ("a2a_client/pinned.py", "        if received > most:", "        if False:"),
+        ("a2a_client/addresses.py", "        if received > most:", "        if False:"),
     ),
     guard(
         "a chain over several games ends",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from evennia_ai.commands.figures import explain, takes
+from evennia_ai.commands.tables import explain, takes
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

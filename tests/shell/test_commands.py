@@ -18,7 +18,7 @@ from evennia_ai.llm.local.state import Phase, Snapshot, SupervisorLock, write_sn
 from evennia_ai.llm.local_transport import places_of_game
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.models.choosing import AT_ONCE, loading_hint
-from evennia_ai.operations.settings import doubts
+from evennia_ai.operations.settings import checks
 from evennia_ai.runtime import state
 from evennia_ai.tools.registry import BROKEN
 from tests.shell.support import ShellTest, pump, whispers
@@ -243,7 +243,7 @@ class TestCheck(CommandTest):
             assert expected in self.assistant("check ada")
             (told,) = apps.check_names(None)
             with mock.patch.object(logger, "log_warn") as logged:
-                doubts.report_problems_of_game()
+                checks.report_problems_of_game()
         assert expected in told.msg
         assert expected in logged.call_args.args[0]
         assert [] == apps.check_names(None)
@@ -255,7 +255,7 @@ class TestCheck(CommandTest):
         with override_settings(EVENNIA_AI_HEARING_CONFIG={"answer_delay": 3}):
             assert expected in self.assistant("check ada")
             with mock.patch.object(logger, "log_warn") as logged:
-                doubts.report_problems_of_game()
+                checks.report_problems_of_game()
         assert expected in logged.call_args.args[0]
 
     def test_a_wrong_setup_is_said(self) -> None:

@@ -10,8 +10,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.commands.figures import dollars, short, span
-from evennia_ai.commands.tables import cropped_rows
+from evennia_ai.commands.tables import cropped_rows, dollars, short, span
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.runtime import state

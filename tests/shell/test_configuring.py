@@ -11,7 +11,7 @@ from django.test.utils import override_settings
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.paths import NESTED
 from evennia_ai.operations.settings import changing
-from evennia_ai.operations.settings.doubts import doubts
+from evennia_ai.operations.settings.checks import doubts
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
 from tests.shell.support import pump, whispers

@@ -20,8 +20,8 @@ from evennia_ai.api.a2a.card import CARD_PATH
 from evennia_ai.api.a2a.deliveries import Delivery, due_deliveries, note_failed
 from evennia_ai.api.a2a.push import PushSender
 from evennia_ai.api.a2a.serving import A2aServer
-from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot
 from evennia_ai.api.a2a.streams import Hub
+from evennia_ai.api.a2a.wire import TaskEvent, TaskSnapshot
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.models import PeerHook
 from evennia_ai.runtime.game_thread import GameBusyError

@@ -12,7 +12,7 @@ from evennia_ai.agent import remote_delegating
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.models import RemoteTask
 from evennia_ai.operations.memory import own
-from evennia_ai.operations.peers import specialists
+from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.runtime.turns import interrupted
 from evennia_ai.tasks import remote_tasks
@@ -123,7 +123,7 @@ class TestWaits(DelegationTest):
     def test_what_began_last_month_is_still_under_way(self) -> None:
         self.ask_back()
         RemoteTask.objects.update(began_at=1.0, tokens=7)
-        (row,) = specialists.remote_rows()
+        (row,) = overview.remote_rows()
         assert (1, 0) == (row["unfinished"], row["tokens_month"])
 
     def test_an_agent_is_told_for_a_day(self) -> None:

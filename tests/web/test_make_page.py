@@ -13,7 +13,7 @@ from evennia.utils import create
 from evennia_ai import operations
 from evennia_ai.core.cards.character_card import MOST_BYTES, as_json, as_png, new_card
 from evennia_ai.runtime import state
-from evennia_ai.web import uploads
+from evennia_ai.web.pages import make
 from tests.browser.cases import CASES
 from tests.web.support import WebTest, intruders, text_of
 
@@ -191,15 +191,13 @@ class CardsTest(WebTest):
 def test_few_files_are_held_and_not_for_long(monkeypatch: Any) -> None:
     """One upload per account, at most `MOST`, and none after `KEPT_SECONDS`."""
     now = [0.0]
-    monkeypatch.setattr(uploads, "monotonic", lambda: now[0])
-    marks = [
-        uploads.keep_upload(account, b"%d" % account) for account in range(1, uploads.MOST + 2)
-    ]
-    assert uploads.find_upload(1, marks[0]) is None
-    assert b"2" == uploads.find_upload(2, marks[1])
-    assert uploads.find_upload(2, marks[2]) is None
-    newer = uploads.keep_upload(2, b"newer")
-    assert uploads.find_upload(2, marks[1]) is None
-    assert b"newer" == uploads.find_upload(2, newer)
-    now[0] = uploads.KEPT_SECONDS + 1
-    assert uploads.find_upload(2, newer) is None
+    monkeypatch.setattr(make, "monotonic", lambda: now[0])
+    marks = [make.keep_upload(account, b"%d" % account) for account in range(1, make.MOST + 2)]
+    assert make.find_upload(1, marks[0]) is None
+    assert b"2" == make.find_upload(2, marks[1])
+    assert make.find_upload(2, marks[2]) is None
+    newer = make.keep_upload(2, b"newer")
+    assert make.find_upload(2, marks[1]) is None
+    assert b"newer" == make.find_upload(2, newer)
+    now[0] = make.KEPT_SECONDS + 1
+    assert make.find_upload(2, newer) is None

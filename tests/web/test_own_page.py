@@ -15,7 +15,7 @@ from evennia.utils import create
 from evennia_ai import operations
 from evennia_ai.memory_store import rows
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.operations.memory.acquaintances import list_acquaintances
+from evennia_ai.operations.memory.profiles import list_acquaintances
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
 from tests.shell.rp_world import RoleGolem

@@ -14,7 +14,7 @@ from evennia_ai.models import TracedMessage
 from evennia_ai.operations.turns.recorded import Recorded
 from evennia_ai.runtime.watching import FEED, ring_for
 from evennia_ai.testing import calls
-from evennia_ai.web.waterfall import LEAST, NAMES, WIDTH, shown_turn
+from evennia_ai.web.pages.turns import LEAST, NAMES, WIDTH, shown_turn
 from tests.browser.cases import CASES
 from tests.shell.support import says, whispers
 from tests.web.support import WebTest, text_of

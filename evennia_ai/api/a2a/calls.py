@@ -12,7 +12,7 @@ from evennia.utils.ansi import strip_ansi
 from twisted.internet.defer import Deferred
 
 from evennia_ai import audit
-from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot, read_event, snapshot
+from evennia_ai.api.a2a.wire import TaskEvent, TaskSnapshot, read_event, snapshot
 from evennia_ai.assistant_character import IS_AI_LINE
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.settings.services import A2aConfig
@@ -24,7 +24,7 @@ from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.peers import answers, tasks
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import ProblemKind
-from evennia_ai.operations.rights import callers, token_store, tokens
+from evennia_ai.operations.rights import acts, token_store, tokens
 from evennia_ai.operations.tools.running import list_tools
 from evennia_ai.runtime import names
 from evennia_ai.runtime.web_requests import api_config
@@ -122,7 +122,7 @@ def admit(authorization: str, address: str) -> A2aCaller:
 
 
 def _account(pk: int, address: str) -> Account:
-    found = callers.account_of(pk, address)
+    found = acts.account_of(pk, address)
     if not found.ok:
         raise CallRefusedError(ProblemKind.FORBIDDEN, found.message, is_stranger=True)
     return found.data

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evennia.utils import logger
 
-from evennia_ai.api.a2a.snapshots import TaskEvent, TaskSnapshot, read_event, snapshot
+from evennia_ai.api.a2a.wire import TaskEvent, TaskSnapshot, read_event, snapshot
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.models import PeerHook
 from evennia_ai.tasks import peer_store

@@ -48,8 +48,8 @@ from evennia_ai.api.a2a import wire
 from evennia_ai.api.a2a.calls import CallRefusedError, PeerAccess
 from evennia_ai.api.a2a.context import IDS, LAST_EVENT, access_of, end_turn
 from evennia_ai.api.a2a.push import check_url
-from evennia_ai.api.a2a.snapshots import TaskSnapshot
 from evennia_ai.api.a2a.streams import Hub
+from evennia_ai.api.a2a.wire import TaskSnapshot
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime.game_thread import GameBusyError, run_async

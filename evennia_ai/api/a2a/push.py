@@ -21,8 +21,7 @@ from typing import Any
 import aiohttp
 from a2a.utils.errors import InvalidParamsError
 
-from evennia_ai.a2a_client.addresses import ResolvedAddress, UnknownHostError, locate
-from evennia_ai.a2a_client.pinned import exchange
+from evennia_ai.a2a_client.addresses import ResolvedAddress, UnknownHostError, exchange, locate
 from evennia_ai.api.a2a import wire
 from evennia_ai.api.a2a.deliveries import Delivery, due_deliveries, note_delivered, note_failed
 from evennia_ai.api.a2a.streams import Hub

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
-from evennia_ai.llm.local.lifetime import GameWatch, LifetimeConfig
 from evennia_ai.llm.local.state import SupervisorLock
-from evennia_ai.llm.local.supervisor import Supervisor, SupervisorConfig
+from evennia_ai.llm.local.supervisor import GameWatch, LifetimeConfig, Supervisor, SupervisorConfig
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

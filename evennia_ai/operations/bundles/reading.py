@@ -43,7 +43,7 @@ from evennia_ai.operations.bundles.writing import LEFT_OUT, moving, travelling_p
 from evennia_ai.operations.files.exports import file_name, write_new
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights import acts
-from evennia_ai.operations.rights.callers import account_of
+from evennia_ai.operations.rights.acts import account_of
 from evennia_ai.operations.settings.changing import prepare, signed
 from evennia_ai.operations.settings.rows import UNSET
 from evennia_ai.runtime.game_thread import Steps

@@ -22,9 +22,9 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import missing_tables
 from evennia_ai.operations.memory.upkeep import FAILED, NO_STORE, OFF, condition_of
-from evennia_ai.operations.models.endpoints import all_uses
-from evennia_ai.operations.monitoring import database_files, shared_ledger, workers
+from evennia_ai.operations.monitoring import capacity, database_files, shared_ledger
 from evennia_ai.operations.monitoring import health as monitoring
+from evennia_ai.operations.monitoring.capacity import all_uses
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.times import as_shown
@@ -145,11 +145,11 @@ def _memory() -> Iterator[Part]:
 
 def _workers() -> Iterator[Part]:
     # Most games have no workers, and need no row that says so.
-    row = workers.workers_row()
-    if row["state"] == workers.OFF:
+    row = capacity.workers_row()
+    if row["state"] == capacity.OFF:
         return
-    text = workers.in_words({**row, "problem": ""})
-    level = BAD if row["state"] == workers.FAILED else GOOD
+    text = capacity.in_words({**row, "problem": ""})
+    level = BAD if row["state"] == capacity.FAILED else GOOD
     yield _part("Workers", level, f"{text}.", row["problem"])
 
 

@@ -18,8 +18,7 @@ from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.memory.upkeep import FAILED, Condition, condition_of
-from evennia_ai.operations.models.endpoints import EndpointUse, all_uses
-from evennia_ai.operations.monitoring.workers import workers_row
+from evennia_ai.operations.monitoring.capacity import EndpointUse, all_uses, workers_row
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.assistant import Assistant

@@ -29,10 +29,9 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.executions import OTHERS
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.operations.models.endpoints import all_uses
+from evennia_ai.operations.monitoring.capacity import OFF, WorkersRow, all_uses, workers_row
 from evennia_ai.operations.monitoring.counts import BUCKETS_SECONDS, Observed, observed
 from evennia_ai.operations.monitoring.health import STATES, condition, running
-from evennia_ai.operations.monitoring.workers import OFF, WorkersRow, workers_row
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant

@@ -20,8 +20,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.budget.caps import CapRow, standings_of, today_of
 from evennia_ai.operations.memory.upkeep import MemorySummary, summary_of
-from evennia_ai.operations.models.endpoints import EndpointUse, uses_of
-from evennia_ai.operations.monitoring.workers import WorkersRow, workers_row
+from evennia_ai.operations.monitoring.capacity import EndpointUse, WorkersRow, uses_of, workers_row
 from evennia_ai.operations.result import Result, note
 from evennia_ai.runtime import ability, game_thread, services, state
 from evennia_ai.runtime.work import Work

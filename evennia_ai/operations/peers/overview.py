@@ -1,34 +1,109 @@
-"""Peers as staff see them: accounts that gave tasks, the tasks' states, and their cost."""
+"""Peers as staff see them: accounts that gave tasks, and agents that got some: state and cost."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 
+from django.db.models import Sum
 from evennia.accounts.models import AccountDB
 from typing_extensions import TypedDict
 
+from evennia_ai.a2a_client.agents import RemoteStatus
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
-from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of
+from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of, start_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
 from evennia_ai.core.text.words import counted, number
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.models import PeerTask, missing_tables
+from evennia_ai.models import PeerTask, RemoteTask, missing_tables
 from evennia_ai.operations.naming import list_assistants
-from evennia_ai.operations.peers.specialists import RemoteRow, remote_rows
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import services
-from evennia_ai.tasks import peer_store
+from evennia_ai.tasks import peer_store, remote_tasks
+
+NO_AGENTS = "No external agent is named in EVENNIA_AI_REMOTE_SPECIALISTS."
+NO_TABLE = (
+    "This game has no table for tasks of external agents yet; its owner has to type: evennia "
+    "migrate"
+)
+
+
+class RemoteRow(RemoteStatus):
+    """A remote agent, and the tasks given to it by all assistants."""
+
+    tasks_today: int
+    unfinished: int
+    failed_month: int
+    tokens_month: int
+    cost_month: Annotated[float, note("Cost of this month in US dollars.")]
+
+
+class Remotes(TypedDict):
+    """All remote agents."""
+
+    agents: list[RemoteRow]
+
+
+def list_remotes() -> Result[Remotes]:
+    """List the remote agents that assistants may give tasks to."""
+    if not services.remote_specialists().status():
+        return Result(True, NO_AGENTS, Remotes(agents=[]))
+    if missing_tables(RemoteTask):
+        return Result.unavailable(NO_TABLE)
+    rows = remote_rows()
+    return Result(True, "\n".join(map(_line, rows)), Remotes(agents=rows))
+
+
+def remote_rows() -> list[RemoteRow]:
+    """Rows of all remote agents; none before the game is migrated."""
+    known = services.remote_specialists().status()
+    if not known or missing_tables(RemoteTask):
+        return []
+    now = time.time()
+    return [_row(status, now) for status in known]
+
+
+def _row(status: RemoteStatus, now: float) -> RemoteRow:
+    since = start_of(BudgetSpan.MONTH, now)
+    # Tasks are stored under the agent's name in lower case, since settings may change its case.
+    every = RemoteTask.objects.filter(agent=status["name"].casefold())
+    tasks = every.filter(began_at__gte=since)
+    sums = tasks.aggregate(tokens=Sum("tokens"), cost=Sum("cost_nano"))
+    return {
+        **status,
+        "tasks_today": remote_tasks.count_today(status["name"], now),
+        "unfinished": every.filter(state__in=remote_tasks.UNFINISHED).count(),
+        "failed_month": tasks.filter(state__in=remote_tasks.OVER_UNANSWERED).count(),
+        "tokens_month": sums["tokens"] or 0,
+        "cost_month": (sums["cost"] or 0) / NANO,
+    }
+
+
+def _line(row: RemoteRow) -> str:
+    return "; ".join(_parts(row))
+
+
+def _parts(row: RemoteRow) -> Iterator[str]:
+    of = f" of {number(row['tasks_allowed'])}" if row["tasks_allowed"] else ""
+    yield f"{row['name']} ({row['where']}): {row['state']}, breaker {row['breaker']}"
+    if row["problem"]:
+        yield row["problem"].rstrip(".")
+    yield f"{row['tasks_today']}{of} tasks today, {row['unfinished']} under way"
+    yield (
+        f"this month {row['failed_month']} failed, {number(row['tokens_month'])} tokens, "
+        f"${row['cost_month']:.4f}"
+    )
+
 
 MOST_SHOWN = 50
-NONE = "No external agent has given a task."
+NO_TASKS = "No external agent has given a task."
 NOT_MIGRATED = (
     "This game has no table for tasks of peers yet; its owner has to type: evennia migrate"
 )
@@ -92,7 +167,7 @@ def list_peers(name: str = "") -> Result[Peers]:
             return Result.not_found(f"No account {name!r} has given a task that is still stored.")
     remotes = [] if name else remote_rows()
     if not tasks:
-        return Result(True, NONE, Peers([], [], remotes))
+        return Result(True, NO_TASKS, Peers([], [], remotes))
     accounts = dict.fromkeys(task.account for task in tasks)
     try:
         peers = [_peer(pk, names[pk], tasks) for pk in accounts]

@@ -36,8 +36,7 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.result import Result
-from evennia_ai.operations.settings.checks import problem_of
-from evennia_ai.operations.settings.doubts import doubts
+from evennia_ai.operations.settings.checks import doubts, problem_of
 from evennia_ai.operations.settings.rows import (
     UNSET,
     EditedValue,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from evennia_ai.operations.monitoring.status import Glance, status
 from evennia_ai.operations.turns import latest
 from evennia_ai.web.pages.now import card_of, clear, stop
+from evennia_ai.web.pages.turns import shown_turn
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
-from evennia_ai.web.waterfall import shown_turn
 
 
 def _show(visit: Visit) -> Shown:

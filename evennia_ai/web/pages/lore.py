@@ -12,7 +12,7 @@ from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory import lore as lore_of
 from evennia_ai.operations.memory import trials
 from evennia_ai.operations.memory.rows import Remembered, audience_text
-from evennia_ai.operations.rights import callers, is_allowed
+from evennia_ai.operations.rights import acts, is_allowed
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.forms import (
     AT_ONCE,
@@ -65,7 +65,7 @@ def _tried(visit: Visit) -> dict[str, Any]:
     }
     if not asked["said"]:
         return shown
-    found = callers.find_allowed("show memories", visit.account, asked["assistant"])
+    found = acts.find_allowed("show memories", visit.account, asked["assistant"])
     result: Result[Any] = found if not found.ok else _try(visit, found.data, asked)
     if not result.ok:
         visit.result = result

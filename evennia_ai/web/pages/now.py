@@ -14,7 +14,7 @@ from evennia_ai.operations import Result, control
 from evennia_ai.operations.budget.caps import CapRow
 from evennia_ai.operations.monitoring.status import Glance, Status
 from evennia_ai.operations.rights import is_allowed, is_staff
-from evennia_ai.operations.rights.callers import for_all_allowed
+from evennia_ai.operations.rights.acts import for_all_allowed
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.traces import brief
 from evennia_ai.runtime.rights import name_before

@@ -10,7 +10,7 @@ from evennia_ai import operations
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.files.exports import as_file, file_name
 from evennia_ai.operations.memory import own
-from evennia_ai.operations.memory.acquaintances import (
+from evennia_ai.operations.memory.profiles import (
     find_by_known_name,
     list_acquaintances,
     relationship_of,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from evennia_ai.llm.local.lifetime import GameWatch, LifetimeConfig, is_alive, pid_in
 from evennia_ai.llm.local.logfile import last_line, open_chapter, trim
 from evennia_ai.llm.local.state import log_path
+from evennia_ai.llm.local.supervisor import GameWatch, LifetimeConfig, is_alive, pid_in
 from tests.llm.local.support import Brain, eventually
 
 

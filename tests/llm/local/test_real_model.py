@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from evennia_ai.llm import local
-from evennia_ai.llm.local.lifetime import is_alive
 from evennia_ai.llm.local.state import read_snapshot
+from evennia_ai.llm.local.supervisor import is_alive
 from tests.llm.local.support import eventually
 from tests.real_model import NEEDS_MODEL
 

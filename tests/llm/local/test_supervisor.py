@@ -13,8 +13,8 @@ import pytest
 from evennia_ai.llm.local import control
 from evennia_ai.llm.local.errors import StartError
 from evennia_ai.llm.local.host import HOPELESS_EXIT
-from evennia_ai.llm.local.lifetime import is_alive
 from evennia_ai.llm.local.state import Phase
+from evennia_ai.llm.local.supervisor import is_alive
 from tests.llm.local.support import Brain, Reports, eventually
 
 
