@@ -21,8 +21,8 @@ from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
     autonomy,
     compaction,
-    database_outages,
     incapacity,
+    outages,
     preparation,
     queueing,
     requests,
@@ -259,8 +259,8 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             incapacity.check_body(self)
             approvals.withdraw_moot(self)
         self.at_tick().addCallbacks(
-            lambda _: database_outages.on_beat_succeeded(self),
-            partial(database_outages.on_beat_failed, self),
+            lambda _: outages.on_beat_succeeded(self),
+            partial(outages.on_beat_failed, self),
         )
 
     def endpoint(self) -> Endpoint:
