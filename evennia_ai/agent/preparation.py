@@ -9,7 +9,7 @@ from django.conf import settings
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.phrasing import split_persona
-from evennia_ai.core.text.pronouns import pronoun_sentence
+from evennia_ai.core.text.words import pronoun_sentence
 from evennia_ai.core.turn import goals
 from evennia_ai.core.turn.assessment import (
     MOST_TOKENS_OF_ANSWER,
