@@ -1,4 +1,4 @@
-"""Outages of a model's service and of the game's database: staff are told once what it is, and when it ends.
+"""Outages of a model's service and of the game's database: staff are told when they begin and end.
 
 While a service fails, its breaker leaves it alone and tries a call now and then; this locks nobody,
 and passes with the first answer. While the database fails nobody can be answered. A full disk fails
@@ -42,7 +42,7 @@ def is_resting(script: Assistant) -> bool:
     return breaker is not None and breaker.state is not CircuitBreakerState.CLOSED
 
 
-def tell(script: Assistant, stop: Stop, told: str) -> None:
+def on_model_failed(script: Assistant, stop: Stop, told: str) -> None:
     """Report a turn that failed because of the service: to staff the first time, then to the log.
 
     Args:
@@ -75,7 +75,7 @@ def _when(wait: float | None) -> str:
     return f"{f'in {wait:.0f} s' if wait else 'with the next message'}, until it answers"
 
 
-def end(script: Assistant) -> None:
+def on_model_answered(script: Assistant) -> None:
     """Note that an assistant's model has answered; tell staff if they knew of an outage."""
     troubles = services.pool().troubles
     breaker = breaker_of(script) if troubles else None
@@ -84,7 +84,7 @@ def end(script: Assistant) -> None:
 
 
 # Raised when the database is locked, full or unreachable.
-ERRORS = (InterfaceError, OperationalError)
+DATABASE_ERRORS = (InterfaceError, OperationalError)
 MAX_ERROR_CHARACTERS = 200
 STAFF_LINE = (
     "The game's database fails, and assistants can answer nobody. Whoever asks is told so. "
@@ -96,21 +96,21 @@ ALERT_INTERVAL_SECONDS = 600.0
 _FAILED: dict[int, float] = {}
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """The error in words for staff."""
     return f"the game's database failed: {one_line(str(error), MAX_ERROR_CHARACTERS)}"
 
 
 def on_beat_failed(script: Assistant, failure: Failure) -> None:
     """Report a failed beat: the database to staff now and then, anything else to the log."""
-    if not failure.check(*ERRORS):
+    if not failure.check(*DATABASE_ERRORS):
         logger.log_err(failure.getTraceback())
         return
     now, told = script.clock.seconds(), max(_FAILED.values(), default=None)
     is_due = told is None or now - told >= ALERT_INTERVAL_SECONDS
     _FAILED[script.pk] = told if told is not None and not is_due else now
     if is_due:
-        outgoing.alert_staff(Notice(STAFF_LINE, f"{script.key}: {describe(failure.value)}"))
+        outgoing.alert_staff(Notice(STAFF_LINE, f"{script.key}: {describe_error(failure.value)}"))
 
 
 def on_beat_succeeded(script: Assistant) -> None:
@@ -119,7 +119,7 @@ def on_beat_succeeded(script: Assistant) -> None:
         # A beat without work writes nothing, and would succeed on a full disk.
         try:
             state.write(script, pending_events=script.work.inbox)
-        except ERRORS:
+        except DATABASE_ERRORS:
             return
         start_anew()
         outgoing.alert_staff("The game's database works again.", is_over=True)

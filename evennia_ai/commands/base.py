@@ -79,9 +79,9 @@ class AssistantCommand(default_cmds.MuxCommand):
         try:
             with self._attributed():
                 steps = self.act()
-        except outages.ERRORS as error:
+        except outages.DATABASE_ERRORS as error:
             logger.log_trace()
-            self.msg(literal(f"{BROKE}: {outages.describe(error)}."))
+            self.msg(literal(f"{BROKE}: {outages.describe_error(error)}."))
             return None
         return self._run_steps(steps) if isinstance(steps, Generator) else None
 

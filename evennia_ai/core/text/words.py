@@ -1,4 +1,4 @@
-"""Words and quotes in a text, numbers and pronouns for people, and enums that explain themselves."""
+"""Words and quotes in a text, numbers and pronouns of people, enums that explain themselves."""
 
 from __future__ import annotations
 
