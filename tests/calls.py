@@ -11,7 +11,7 @@ from typing import Any, Self
 PACKAGE = str(Path(__file__).resolve().parents[1] / "evennia_ai") + "/"
 # The rooms of each layer of a reply. Code in none of them counts for its caller's layer.
 LAYERS = {
-    "hear": ("assistant_character", "agent/hearing", "messages/incoming"),
+    "hear": ("assistant_character", "agent/hearing", "messages/incoming", "agent/ear_settings"),
     "queue": (
         *("agent/admission", "agent/answerers", "agent/queueing", "approvals/holding"),
         *("core/hearing/inbox", "tasks/"),

@@ -21,7 +21,7 @@ DEFAULTS: dict[str, Any] = {name: setting.default for name, setting in ATTRIBUTE
 _CONTAINERS = frozenset(
     name for name, default in DEFAULTS.items() if isinstance(default, (list, dict))
 )
-# What beats and turns use as it is stored; `agent.hearing` checks its own.
+# What beats and turns use as it is stored; `ear_settings` checks its own.
 _CHECKED = {name for name, value in DEFAULTS.items() if type(value) in (int, float)}
 _CHECKED |= {"thinking_lines", "failure_line"}
 _CHECKED -= {*STATE, "max_agent_hops"}
