@@ -47,9 +47,8 @@ from evennia_ai.messages.thinking import Thinking
 from evennia_ai.runtime import ability, rounds, services, signals, state
 from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
-from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.turns import aside
-from evennia_ai.runtime.work import Work
+from evennia_ai.runtime.work import Seat, Work
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
 
