@@ -187,7 +187,7 @@ def contexts() -> str:
 
 def event_classes() -> str:
     """Return the classes of the task assessment."""
-    from evennia_ai.core.turn.assessment import EVENT_CLASSES
+    from evennia_ai.core.turn.pattern import EVENT_CLASSES
 
     rows = [
         (

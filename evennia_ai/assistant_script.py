@@ -21,8 +21,8 @@ from evennia_ai import approvals, consolidation, emergency
 from evennia_ai.agent import (
     autonomy,
     compaction,
-    database_outages,
     incapacity,
+    outages,
     preparation,
     queueing,
     requests,
@@ -47,9 +47,8 @@ from evennia_ai.messages.thinking import Thinking
 from evennia_ai.runtime import ability, rounds, services, signals, state
 from evennia_ai.runtime.assistant import Clock
 from evennia_ai.runtime.attributes import AllAtOnce, WatchedAttributes
-from evennia_ai.runtime.slots import Seat
-from evennia_ai.runtime.turns import aside, interrupted
-from evennia_ai.runtime.work import Work
+from evennia_ai.runtime.turns import aside
+from evennia_ai.runtime.work import Seat, Work
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tool_execution import execute_react_loop
 
@@ -259,8 +258,8 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
             incapacity.check_body(self)
             approvals.withdraw_moot(self)
         self.at_tick().addCallbacks(
-            lambda _: database_outages.on_beat_succeeded(self),
-            partial(database_outages.on_beat_failed, self),
+            lambda _: outages.on_beat_succeeded(self),
+            partial(outages.on_beat_failed, self),
         )
 
     def endpoint(self) -> Endpoint:
@@ -297,7 +296,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         if work is None or self._reason_to_skip() is not None:
             return
         # First: what a crash cut off in the middle of an effect must not be answered again.
-        if cut_off := interrupted.recover(self):
+        if cut_off := aside.recover(self):
             logger.log_warn(f"[assistant] {self.key}: cut off, and not repeated: {cut_off}")
         if (yield consolidation.rest(self)):
             self.beat_soon()

@@ -80,7 +80,7 @@ SMALL: dict[str, tuple[str, ...]] = {
         *("commands.address", "consolidation.scoring", "web.pages.live", "web.pages.questions"),
     ),
     "rooms or packages that must not know each other share it": (
-        *("core.hearing.staleness", "core.text.web_addresses", "core.text.words", "models.keys"),
+        *("core.hearing.staleness", "core.text.web_addresses", "models.keys"),
         "models.containing",
         *("runtime.ability", "runtime.assistant", "runtime.fence", "runtime.tagged"),
     ),

@@ -15,7 +15,7 @@ from evennia_ai.core.memory import excerpts, extraction, forgetting, importance,
 from evennia_ai.core.safety import audit_events, guidelines, persona
 from evennia_ai.core.text import characters, reading
 from evennia_ai.core.text import cleaning as text
-from evennia_ai.core.turn import assessment, compaction, projects, speech, tokens
+from evennia_ai.core.turn import compaction, pattern, projects, speech, tokens
 from evennia_ai.llm import complaints, replies
 from evennia_ai.llm.transport import LARGEST_REPLY_BYTES
 from evennia_ai.mcp import listing
@@ -157,8 +157,8 @@ PARSERS: dict[str, Parser] = {
     "core.portraits.read_portrait": portraits.read_portrait,
     "core.extraction.read_lines": lambda t: extraction.read_lines(t, 3),
     "core.guidelines.proposed": _guideline,
-    "core.assessment.read_assessment": assessment.read_assessment,
-    "core.assessment.assess": lambda t: assessment.assess([_event(t)]),
+    "core.assessment.read_assessment": pattern.read_assessment,
+    "core.assessment.assess": lambda t: pattern.assess([_event(t)]),
     "core.compaction.clean_summary": compaction.clean_summary,
     "core.persona.about_itself": lambda t: persona.about_itself(t, ["Ada"]),
     "core.importance.heuristic": lambda t: importance.heuristic(t, "direct", [t[:50]]),

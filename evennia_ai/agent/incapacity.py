@@ -16,7 +16,7 @@ from evennia_ai.messages import outgoing
 from evennia_ai.runtime import ability, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import OF_ASSISTANTS
-from evennia_ai.runtime.turns import aside, interrupted
+from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import remote_tasks, task_waits
 
 GONE = "its body was deleted by the game"
@@ -50,7 +50,7 @@ def _fall_silent(script: Assistant, line: str) -> None:
     work.conversations.by_place.clear()
     aside.void(script)
     # Before the inbox is read: a turn whose effects others noticed is closed without a notice.
-    interrupted.recover(script, is_final=True)
+    aside.recover(script, is_final=True)
     waiting = [Event.from_stored(stored) for stored in work.inbox]
     if waiting:
         aside.forget(script, work.inbox)

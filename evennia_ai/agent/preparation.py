@@ -9,19 +9,19 @@ from django.conf import settings
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.memory.phrasing import split_persona
-from evennia_ai.core.text.pronouns import pronoun_sentence
+from evennia_ai.core.text.words import pronoun_sentence
 from evennia_ai.core.turn import goals
-from evennia_ai.core.turn.assessment import (
+from evennia_ai.core.turn.contexts import ContextType, context_for
+from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
+from evennia_ai.core.turn.pattern import (
     MOST_TOKENS_OF_ANSWER,
     Assessment,
     Signals,
     assess,
+    assessed,
     assessment_prompt,
     read_assessment,
 )
-from evennia_ai.core.turn.contexts import ContextType, context_for
-from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
-from evennia_ai.core.turn.pattern import assessed
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError

@@ -8,7 +8,7 @@ from typing import Any
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.agent import database_outages, model_outages, queueing, tracing
+from evennia_ai.agent import outages, queueing, tracing
 from evennia_ai.agent.failure_notices import (
     UNHEARD,
     cooling_line,
@@ -131,7 +131,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     if turn.event.kind == OWN:
         work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
     if turn.iterations and not stop.trouble:
-        model_outages.end(script)
+        outages.on_model_answered(script)
     if stop.is_failure:
         _report(script, turn, stop, judged)
     else:
@@ -156,7 +156,7 @@ def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:
     """Close a turn that raised an error."""
     if turn.is_settled:  # it must not end twice: only what follows its end failed
-        if isinstance(error, database_outages.ERRORS):
+        if isinstance(error, outages.DATABASE_ERRORS):
             raise error
         signals.log_fault(f"{script.key}: after a turn, {type(error).__name__}", error)
         return
@@ -174,15 +174,15 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         )
         close(script, turn, stop)
         return
-    if isinstance(error, database_outages.ERRORS):
+    if isinstance(error, outages.DATABASE_ERRORS):
         # It passes, and no player's words caused it, so it must not lock the assistant either.
-        told = database_outages.describe(error)
+        told = outages.describe_error(error)
         stop = Stop(
             StopReason.GAME_ERROR, told, is_counted=False, is_of_service=True, may_lock=False
         )
         try:
             close(script, turn, stop)
-        except database_outages.ERRORS:
+        except outages.DATABASE_ERRORS:
             note(script, turn, "cut off", "its end could not be stored")
             # Who has an answer already must not be told that none will come.
             if not turn.effects:
@@ -280,7 +280,7 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     told = "was waiting" if turn.event.kind == OWN else whether(is_told)
     note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
     if stop.trouble:
-        model_outages.tell(script, stop, f"{_waiting(turn)} {told}")
+        outages.on_model_failed(script, stop, f"{_waiting(turn)} {told}")
         return
     errors, limit = judged.errors, _most_errors(script)
     # What locks nobody must not be told as one more step on the way to it.

@@ -18,9 +18,8 @@ from evennia_ai.messages.incoming import find_being
 from evennia_ai.messages.thinking import FIRST_AFTER_SECONDS
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.slots import Seat
 from evennia_ai.runtime.turns import aside
-from evennia_ai.runtime.work import Work
+from evennia_ai.runtime.work import Seat, Work
 
 # Turns set aside at once. One more would have to wait in the slot and hold up everybody, so nobody
 # is asked about it.

@@ -19,7 +19,7 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of
-from evennia_ai.runtime.turns import interrupted
+from evennia_ai.runtime.turns import aside
 
 YES = "yes"
 UNKNOWN = "the game stopped meanwhile, and nobody knows whether it was done"
@@ -78,6 +78,6 @@ def is_being_run(question: Question) -> bool:
 def give_up(script: Assistant, question: Question) -> None:
     """After a start, treat a call that was being run as one with an unknown outcome."""
     turn = turns.by_hand(script, Event.from_stored(question.event))
-    turn.audit_events.append(interrupted.unknown(turn, call_of(question)))
+    turn.audit_events.append(aside.unknown(turn, call_of(question)))
     text = f"{question.by} said yes to question {question.number}; {UNKNOWN}"
     turns.keep(script, turn, **settled(script, question, text))

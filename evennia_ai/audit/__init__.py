@@ -20,8 +20,8 @@ from evennia_ai.audit import archive
 from evennia_ai.audit.acting import LISTENERS, MARK, acting, actor, signed
 from evennia_ai.audit.aggregates import AssistantAggregate
 from evennia_ai.audit.archive import ArchivedError
+from evennia_ai.audit.events import GAME, name_of, subject_of
 from evennia_ai.audit.reading import AssistantApplication, AuditEntry, application, missing_tables
-from evennia_ai.audit.streams import GAME, name_of, subject_of
 from evennia_ai.audit.writer import AuditWriter, RecordConflictError
 from evennia_ai.audit.writes import PendingEvent, now
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event

@@ -27,8 +27,7 @@ from eventsourcing.domain import datetime_now_with_tzinfo
 from eventsourcing.persistence import Mapper
 
 from evennia_ai.audit.aggregates import Audited
-from evennia_ai.audit.events import as_micros, as_moment, details_of
-from evennia_ai.audit.streams import Subject
+from evennia_ai.audit.events import Subject, as_micros, as_moment, details_of
 from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 

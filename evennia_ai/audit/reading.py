@@ -21,9 +21,16 @@ from eventsourcing.utils import Environment, EnvType
 from evennia_ai import models
 from evennia_ai.audit import archive
 from evennia_ai.audit.archive import Archived, ArchivedError
-from evennia_ai.audit.events import PlainTranscoder, RecordMapper, as_micros, as_moment, details_of
+from evennia_ai.audit.events import (
+    PlainTranscoder,
+    RecordMapper,
+    Subject,
+    as_micros,
+    as_moment,
+    details_of,
+    subject_of,
+)
 from evennia_ai.audit.recorder import DjangoFactory
-from evennia_ai.audit.streams import Subject, subject_of
 from evennia_ai.core.safety.audit_events import sentence_of
 from evennia_ai.core.settings.services import AuditConfig
 from evennia_ai.core.typed_objects import Script

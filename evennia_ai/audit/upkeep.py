@@ -12,8 +12,8 @@ from uuid import UUID
 from evennia.utils import logger
 
 from evennia_ai.audit.archive import Steps, steps_of
+from evennia_ai.audit.events import Subject
 from evennia_ai.audit.reading import application
-from evennia_ai.audit.streams import Subject
 
 EVERY_SECONDS = 86_400
 PAUSE_SECONDS = 0.2  # between two steps, in which the game's thread does other work

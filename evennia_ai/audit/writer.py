@@ -25,8 +25,8 @@ from eventsourcing.persistence import PersistenceError, StoredEvent
 from evennia_ai.audit.acting import actor, signed
 from evennia_ai.audit.aggregates import Audited, RecordSnapshot
 from evennia_ai.audit.archive import SNAPSHOT_EVERY
+from evennia_ai.audit.events import CREATED, Subject, begin, settings_of
 from evennia_ai.audit.reading import application, missing_tables
-from evennia_ai.audit.streams import CREATED, Subject, begin, settings_of
 from evennia_ai.audit.upkeep import Upkeep
 from evennia_ai.audit.writes import (
     EventStream,

@@ -19,8 +19,8 @@ from eventsourcing.persistence import StoredEvent
 
 from evennia_ai.audit.acting import tell
 from evennia_ai.audit.aggregates import Audited
+from evennia_ai.audit.events import Subject
 from evennia_ai.audit.reading import application
-from evennia_ai.audit.streams import Subject
 from evennia_ai.core.safety.audit_events import AuditEvent, storable
 
 __all__ = ["EventStream", "PendingEvent", "Write", "is_never_committed", "now", "this_connection"]

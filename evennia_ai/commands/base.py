@@ -14,7 +14,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from evennia_ai import audit, operations
-from evennia_ai.agent import database_outages
+from evennia_ai.agent import outages
 from evennia_ai.commands.tables import broken_rows
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
@@ -79,9 +79,9 @@ class AssistantCommand(default_cmds.MuxCommand):
         try:
             with self._attributed():
                 steps = self.act()
-        except database_outages.ERRORS as error:
+        except outages.DATABASE_ERRORS as error:
             logger.log_trace()
-            self.msg(literal(f"{BROKE}: {database_outages.describe(error)}."))
+            self.msg(literal(f"{BROKE}: {outages.describe_error(error)}."))
             return None
         return self._run_steps(steps) if isinstance(steps, Generator) else None
 

@@ -16,7 +16,7 @@ from evennia.utils import logger
 from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 
-from evennia_ai.agent import model_outages, queueing
+from evennia_ai.agent import outages, queueing
 from evennia_ai.consolidation import consolidating, extraction, reflecting
 from evennia_ai.consolidation.night import MemoryWork
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
@@ -121,7 +121,7 @@ def _close(
 async def _draw_facts(script: Assistant) -> None:
     work, today = script.work, _today(script)
     client, fence = script.client(), Fence.of(script)
-    if client.provider_name == "local" or model_outages.is_resting(script):
+    if client.provider_name == "local" or outages.is_resting(script):
         return
     work.unsorted = consolidating.count_pending(script)
     if not work.unsorted:
@@ -154,7 +154,7 @@ def _count_call(script: Assistant) -> None:
 async def _reflect(script: Assistant) -> None:
     """Do one round of reflection, audience by audience, until a message arrives."""
     client, today = script.client(), _today(script)
-    if client.provider_name == "local" or model_outages.is_resting(script):
+    if client.provider_name == "local" or outages.is_resting(script):
         return
     left = _seconds_left(script)
     threshold = 1 if left == 0 else state.memory_config(script).reflection_threshold

@@ -28,7 +28,7 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.lines import literal
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.turns import aside, interrupted
+from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import remote_tasks, task_waits
 
@@ -167,7 +167,7 @@ def store(stopping: Stopping) -> None:
             stopping.inbox = stopping.inbox or list(waiting)
             if work is not None:
                 aside.void(script)
-            if cut_off := interrupted.recover(script, is_final=True):
+            if cut_off := aside.recover(script, is_final=True):
                 logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
             values |= {"pending_events": [], "current_tool_call": None}
         write(script, *told, **values)

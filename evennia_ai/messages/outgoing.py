@@ -20,7 +20,7 @@ from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.phrasing import Phrased
 from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject, TypedObject
 from evennia_ai.errors import ToolDeniedError, ToolError
-from evennia_ai.messages import phrasing
+from evennia_ai.messages import lines
 from evennia_ai.messages.incoming import marks, person_of, speaking
 from evennia_ai.messages.lines import literal, send_now
 from evennia_ai.runtime import ability, names, signals
@@ -55,7 +55,7 @@ def speech(text: str, kind: str, speaker: GameObject) -> str:
     Raises:
         ToolError: nothing in it can be said.
     """
-    return _one_literal_line(phrasing.phrased(text, kind, speaker).words, kind)
+    return _one_literal_line(lines.phrased(text, kind, speaker).words, kind)
 
 
 def _one_literal_line(text: str, kind: str) -> str:
@@ -102,12 +102,12 @@ def _refuse_hushed(character: GameObject) -> None:
 
 def _words(text: str, kind: str, speaker: GameObject) -> str:
     """Model text as it can be sent; if it is sent as an emote, nothing is parsed in it."""
-    return _sendable(phrasing.phrased(text, kind, speaker).words, kind, speaker)
+    return _sendable(lines.phrased(text, kind, speaker).words, kind, speaker)
 
 
 def _sendable(words: str, kind: str, speaker: GameObject) -> str:
     said = _one_literal_line(words, kind)
-    return phrasing.as_words(said) if phrasing.emote_of(speaker) else said
+    return lines.as_words(said) if lines.emote_of(speaker) else said
 
 
 def _audible_room(character: GameObject) -> Any:
@@ -126,7 +126,7 @@ def _audible_room(character: GameObject) -> Any:
 
 
 def _emote(
-    send: phrasing.Send,
+    send: lines.Send,
     character: GameObject,
     emote: str,
     options: Marks,
@@ -195,9 +195,9 @@ def say(
     """
     _refuse_unable(character)
     _refuse_hushed(character)
-    found = phrasing.phrased(text, "say", character)
+    found = lines.phrased(text, "say", character)
     if not may_emote:
-        found = Phrased(found.words or phrasing.in_brackets(found))
+        found = Phrased(found.words or lines.in_brackets(found))
     if found.before and not found.words:
         emote(character, found.before, hops=hops, more=more)
         return
@@ -214,7 +214,7 @@ def say(
 
 def _say(character: GameObject, said: str, allowed: object, options: Marks) -> None:
     room = character.location
-    if send := phrasing.emote_of(character):
+    if send := lines.emote_of(character):
         _emote(send, character, str(allowed), options)
     else:
         said = str(allowed)
@@ -244,7 +244,7 @@ def whisper(
     if not allowed:
         raise ToolError("you cannot whisper here")
     options = marks("whisper", hops, **more)
-    if send := phrasing.emote_of(character):
+    if send := lines.emote_of(character):
         _emote(send, character, str(allowed), options, to=target)
     else:
         said, name = str(allowed), names.shown(character, target)
@@ -328,8 +328,8 @@ def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE)
     if action.casefold().startswith(character.key.casefold() + " "):
         action = action[len(character.key) :].lstrip()
     room, options = character.location, marks("pose", hops, **more)
-    if send := phrasing.emote_of(character):
-        _emote(send, character, phrasing.as_sentence(action), options, adds_name=True)
+    if send := lines.emote_of(character):
+        _emote(send, character, lines.as_sentence(action), options, adds_name=True)
     else:
         _to_room(character, "{actor} {action}", options, action=action)
     _note_said(character, action, "pose", room)

@@ -20,7 +20,7 @@ from evennia.objects.objects import DefaultCharacter, DefaultExit, DefaultObject
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
 
-from evennia_ai.core.text.pronouns import FORMS, Pronouns, Wording, pronouns_of
+from evennia_ai.core.text.words import FORMS, Pronouns, Wording, pronouns_of
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.attributes import read

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evennia_ai import audit
-from evennia_ai.audit.streams import Subject, subject_of
+from evennia_ai.audit.events import Subject, subject_of
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.recorded import record_of

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from evennia_ai import audit
 from evennia_ai.audit.aggregates import AssistantAggregate
-from evennia_ai.audit.streams import id_of
+from evennia_ai.audit.events import id_of
 from evennia_ai.core.safety.audit_events import EVENTS, AuditEvent, audit_event, storable
 from evennia_ai.models import RecordedEvent, RecordedSnapshot
 from tests.audit.support import NOON, Clock, Script, UndoneError, subject, undone

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn.assessment import (
+from evennia_ai.core.turn.execution import ExecutionMode
+from evennia_ai.core.turn.pattern import (
     EVENT_CLASSES,
     Assessment,
     Signals,
@@ -18,7 +19,6 @@ from evennia_ai.core.turn.assessment import (
     classify_event,
     read_assessment,
 )
-from evennia_ai.core.turn.execution import ExecutionMode
 from tests.core.samples import ANY_TEXT, JSON_VALUES, make_event
 
 SINGLE, LOOP = ExecutionMode.SINGLE_ACTION, ExecutionMode.REACT_LOOP

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.turn.assessment import Assessment
 from evennia_ai.core.turn.contexts import CONTEXTS, ContextConfig, ContextType
 from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionMode, ExecutionPattern
-from evennia_ai.core.turn.pattern import common, compose_pattern
+from evennia_ai.core.turn.pattern import Assessment, common, compose_pattern
 from evennia_ai.core.turn.toolspec import ToolCategory
 
 EVENT = CONTEXTS[ContextType.TICK_EVENT]

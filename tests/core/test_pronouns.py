@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evennia_ai.core.text.pronouns import FORMS, Pronouns, pronoun_sentence, pronouns_of
+from evennia_ai.core.text.words import FORMS, Pronouns, pronoun_sentence, pronouns_of
 
 
 @pytest.mark.parametrize(

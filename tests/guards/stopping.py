@@ -170,7 +170,7 @@ STOPPING = (
         'if not noted or "tool" in noted:\n        return ()',
         "if not noted:\n        return ()",
         "test_b15_no_walk_breaks_anything",
-        ("runtime/turns/interrupted.py", 'is_in_effect = "tool" in noted', "is_in_effect = False"),
+        ("runtime/turns/aside.py", 'is_in_effect = "tool" in noted', "is_in_effect = False"),
     ),
     guard(
         "a message is stored before it is answered",

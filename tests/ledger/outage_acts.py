@@ -14,7 +14,7 @@ from django.db.utils import OperationalError
 from twisted.internet.task import Clock
 
 from evennia_ai.budget.ledger import BillingContext, LedgerStore, Reservation, ledger_store
-from evennia_ai.budget.ledger.absence import ABSENCE
+from evennia_ai.budget.ledger.outages import ABSENCE
 from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.budget.ledger.rows import away
 from evennia_ai.core.safety.budget import DAY, BudgetAccount, period_of

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import OperationalError, connection
 
 from evennia_ai import operations
-from evennia_ai.agent import database_outages
-from evennia_ai.agent.database_outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
+from evennia_ai.agent import outages
+from evennia_ai.agent.outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.messages import outgoing
 from evennia_ai.operations.monitoring import health as monitoring
@@ -38,8 +38,8 @@ class TestFull(SafetyTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.addCleanup(database_outages.start_anew)
-        database_outages.start_anew()
+        self.addCleanup(outages.start_anew)
+        outages.start_anew()
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.mira, "whisper Ada = and me?")
 
@@ -97,7 +97,7 @@ class TestFull(SafetyTest):
         with connection.execute_wrapper(full):
             self.model.answer(whispers("Hello."))
             self.beat(2)
-            database_outages._FAILED[-1] = database_outages._FAILED.pop(self.ada_script.pk)
+            outages._FAILED[-1] = outages._FAILED.pop(self.ada_script.pk)
             self.clock.advance(ALERT_INTERVAL_SECONDS)
             self.beat(2)
         assert [True, True] == [STAFF_LINE in line for line in self.told()]
@@ -106,7 +106,7 @@ class TestFull(SafetyTest):
 class TestNothingCanBeWritten(SafetyTest):
     def test_who_gets_no_answer_is_told_once(self) -> None:
         """Not even the call can be reserved, nor the end of the turn be stored."""
-        self.addCleanup(database_outages.start_anew)
+        self.addCleanup(outages.start_anew)
         self.queue(1)
         with connection.execute_wrapper(unwritable):
             for _ in range(3):

@@ -14,7 +14,7 @@ from evennia_ai.models import RemoteTask
 from evennia_ai.operations.memory import own
 from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services, state, turns
-from evennia_ai.runtime.turns import interrupted
+from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import remote_tasks
 from evennia_ai.tasks.remote_tasks import RemoteWait
 from tests.shell.delegating import DelegationTest
@@ -108,9 +108,7 @@ class TestWaits(DelegationTest):
             lambda: own.forget_everything(script, "*#1", with_waiting=True),
             lambda: state.mute(script, "*#1", is_muted=True),
             lambda: state.discard(script, [event.as_stored()]),
-            lambda: interrupted.give_up(
-                script, {**turns.as_noted(self.turn), "events": [event.id]}
-            ),
+            lambda: aside.give_up(script, {**turns.as_noted(self.turn), "events": [event.id]}),
         ):
             script.work.inbox = []
             state.push(script, event)

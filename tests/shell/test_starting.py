@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from evennia_ai.approvals import store
 from evennia_ai.audit import flush, record
-from evennia_ai.audit.streams import subject_of
+from evennia_ai.audit.events import subject_of
 from evennia_ai.core.safety.questions import ApprovalRequest, Question
 from evennia_ai.models import RecordedEvent, RemoteTask
 from evennia_ai.runtime.tagged import TAG_CATEGORY, tag_of

@@ -12,11 +12,11 @@ from django.conf import settings
 from twisted.internet import reactor
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.names import OWN_NAME
+from evennia_ai.budget.ledger.outages import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.place import game, is_shared
 from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports, today_of
 from evennia_ai.budget.ledger.reservations import (

@@ -20,10 +20,9 @@ from evennia.utils import logger
 
 from evennia_ai import audit
 from evennia_ai.budget.ledger import names, outages, place, upkeep
-from evennia_ai.budget.ledger.absence import query_ledger
 from evennia_ai.budget.ledger.judging import fit_to_caps, record_warnings, unpriced_text
 from evennia_ai.budget.ledger.names import OWN_NAME
-from evennia_ai.budget.ledger.outages import Outage
+from evennia_ai.budget.ledger.outages import Outage, query_ledger
 from evennia_ai.budget.ledger.processes import owner_of_this_process
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import query_ledger
+from evennia_ai.budget.ledger.outages import query_ledger
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CallState,

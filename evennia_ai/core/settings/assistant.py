@@ -28,7 +28,7 @@ from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.schema import kind_of, known_keys, schema_of, wanted
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.phrasing import StageDirections
-from evennia_ai.core.text.pronouns import Pronouns
+from evennia_ai.core.text.words import Pronouns
 from evennia_ai.core.turn.autonomy import AutonomyConfig
 from evennia_ai.core.turn.compaction import PRESERVE_WINDOW
 from evennia_ai.core.turn.contexts import LEAST_TOKEN_BUDGET, ContextFields, ContextType, fields_of

@@ -1,10 +1,12 @@
-"""Words and quotes in a text, numbers for people, and enums that explain themselves."""
+"""Words and quotes in a text, numbers and pronouns of people, enums that explain themselves."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Self
+from types import MappingProxyType
+from typing import NamedTuple, Self
 
 # A word, apostrophe included: "don't", "Ada's".
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
@@ -54,3 +56,74 @@ def counted(value: float, unit: str) -> str:
     if value == 1:
         unit = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
     return f"{number(value)} {unit}"
+
+
+class Pronouns(StrEnum):
+    """The pronouns setting: one of four, or AUTO for those of the body's gender."""
+
+    AUTO = "auto"
+    IT = "it"
+    SHE = "she"
+    HE = "he"
+    THEY = "they"
+
+
+class Wording(NamedTuple):
+    """Forms of one pronoun. No subject form, so that no verb must agree: texts use the name.
+
+    Attributes:
+        them: as in "whisper to her".
+        their: as in "her tools".
+        themself: as in "by herself".
+    """
+
+    them: str
+    their: str
+    themself: str
+
+    def fill(self, text: str) -> str:
+        """Fill in {them}, {their}, {Their} and {themself} of a text."""
+        for name, form in zip(self._fields, self, strict=True):
+            text = text.replace(f"{{{name}}}", form)
+            text = text.replace(f"{{{name.capitalize()}}}", form.capitalize())
+        return text
+
+
+FORMS: Mapping[Pronouns, Wording] = MappingProxyType(
+    {
+        Pronouns.IT: Wording("it", "its", "itself"),
+        Pronouns.SHE: Wording("her", "her", "herself"),
+        Pronouns.HE: Wording("him", "his", "himself"),
+        Pronouns.THEY: Wording("them", "their", "themselves"),
+    }
+)
+# Values of a body's gender: those of Evennia's contrib `gendersub`, and words other games use.
+_BY_GENDER: Mapping[str, Pronouns] = MappingProxyType(
+    {
+        **dict.fromkeys(("female", "woman", "f", "she"), Pronouns.SHE),
+        **dict.fromkeys(("male", "man", "m", "he"), Pronouns.HE),
+        **dict.fromkeys(("ambiguous", "nonbinary", "non-binary", "they", "plural"), Pronouns.THEY),
+        **dict.fromkeys(("neutral", "neuter", "it"), Pronouns.IT),
+    }
+)
+
+
+def pronoun_sentence(pronouns: Pronouns) -> str:
+    """The sentence that tells a model its pronouns; none for `it`, which costs no token."""
+    return "" if pronouns is Pronouns.IT else f'Others call you "{pronouns}".'
+
+
+_BY_WISH = {str(each): each for each in Pronouns if each is not Pronouns.AUTO}
+
+
+def pronouns_of(wish: object, gender: object = None) -> Pronouns:
+    """Pronouns of an assistant: as set, else by the body's gender, else `it`.
+
+    Args:
+        wish: the setting; anything but one of its words counts as not set.
+        gender: the gender that the game stores on the body; may be of any type.
+    """
+    if isinstance(wish, str) and wish in _BY_WISH:
+        return _BY_WISH[wish]
+    known = gender.strip().casefold() if isinstance(gender, str) else ""
+    return _BY_GENDER.get(known, Pronouns.IT)

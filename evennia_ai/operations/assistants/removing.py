@@ -17,7 +17,7 @@ from evennia_ai import assistant_character, audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import query_ledger
+from evennia_ai.budget.ledger.outages import query_ledger
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being

@@ -15,7 +15,7 @@ from evennia_ai import audit
 from evennia_ai.agent.holders import as_they_hold
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit import AuditEntry
-from evennia_ai.audit.streams import begin, subject_of
+from evennia_ai.audit.events import begin, subject_of
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.executions import TOOL

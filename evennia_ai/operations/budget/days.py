@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import Count, F, Q, Sum
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.absence import query_ledger
+from evennia_ai.budget.ledger.outages import query_ledger
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.models import ModelCall

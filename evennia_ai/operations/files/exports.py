@@ -15,7 +15,7 @@ from django.conf import settings
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy, slug_of, whole_file
-from evennia_ai.audit.streams import id_of
+from evennia_ai.audit.events import id_of
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import ConfigurationError

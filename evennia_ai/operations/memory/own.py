@@ -56,7 +56,7 @@ from evennia_ai.operations.turns.traces import exported
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.names import name_of
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.runtime.turns import aside, interrupted
+from evennia_ai.runtime.turns import aside
 from evennia_ai.runtime.work import Work
 from evennia_ai.tasks import store as tasks
 
@@ -375,7 +375,7 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     for beside in filter(None, (work.compacting, work.resting)):
         beside.cancel()
     if noted and (busy or holds_words):
-        interrupted.recover(script, is_final=True)
+        aside.recover(script, is_final=True)
         state.write(script, current_tool_call=None)
     aside.void(script, lambda item: item["id"] in theirs or name.is_in(str(item)))
     gone = [

@@ -12,7 +12,7 @@ from typing import Annotated
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai import approvals, emergency
-from evennia_ai.agent import database_outages
+from evennia_ai.agent import outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.text.words import counted
@@ -119,7 +119,7 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
 
 
 def _database(slow_seconds: float) -> str:
-    if (seconds := database_outages.seconds_of_query()) is None:
+    if (seconds := outages.seconds_of_query()) is None:
         return FAILED
     return "slow" if seconds >= slow_seconds else OK
 

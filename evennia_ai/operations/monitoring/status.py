@@ -10,7 +10,7 @@ from twisted.internet.defer import Deferred, succeed
 from typing_extensions import TypedDict
 
 from evennia_ai import approvals, emergency
-from evennia_ai.agent import model_outages
+from evennia_ai.agent import outages
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
@@ -122,7 +122,7 @@ def status(script: AssistantScript) -> Result[Status]:
         memory=summary_of(script),
         workers=workers_row(script),
     )
-    data = replace(data, mood=_mood(data, is_resting=model_outages.is_resting(script)))
+    data = replace(data, mood=_mood(data, is_resting=outages.is_resting(script)))
     return Result(True, f"{script.key}: {data.mood}", data)
 
 

@@ -1,22 +1,27 @@
-"""Turns that cannot go on for now: they wait with their events, and others are answered meanwhile.
+"""Turns that cannot go on: set aside for now, or interrupted in the middle of an effect.
 
-One waits for its sender to come back, another for a person to decide about a limit. The state of
-such a turn is stored beside its first event in the inbox, so that nothing is paid for or done
-twice.
+One that is set aside waits with its events, and others are answered meanwhile: for its sender to
+come back, or for a person to decide about a limit. The state of such a turn is stored beside its
+first event in the inbox, so that nothing is paid for or done twice.
+
+One that was interrupted in the middle of an effect is left behind by a crash, a stop or a deleted
+body. Nobody knows whether the effect happened: it counts as done, and is not done again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from evennia_ai.core.hearing import inbox
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.safety.audit_events import audit_event
+from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
+from evennia_ai.core.turn import conversation, executions
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.runtime import state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import bump_epoch, checkpoint_of, discard, end_void_turns, read, write
-from evennia_ai.runtime.turns import interrupted
 
 
 def push(script: Assistant, event: Event) -> list[Event]:
@@ -108,7 +113,7 @@ def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
         noted_turns.append(noted)
     for noted_turn in noted_turns:
         if noted_turn["effects"]:
-            interrupted.give_up(script, noted_turn)
+            give_up(script, noted_turn)
     discard(script, events)
 
 
@@ -123,7 +128,7 @@ def void(script: Assistant, is_meant: Callable[[inbox.Stored], bool] = lambda it
     for item in [each for each in waiting if inbox.SAVED_TURN in each and is_meant(each)]:
         noted_turn = item[inbox.SAVED_TURN]
         if noted_turn["effects"]:
-            interrupted.give_up(script, noted_turn)
+            give_up(script, noted_turn)
         else:
             work.inbox = inbox.without_saved_turn(work.inbox, noted_turn["events"])
             write(script, pending_events=work.inbox)
@@ -138,6 +143,73 @@ def reset_history(script: Assistant) -> None:
     noted = read(script, "current_tool_call")
     if script.work is not None:
         if noted and ("tool" in noted or noted.get("effects")):
-            interrupted.give_up(script, noted)
+            give_up(script, noted)
         script.work.history, script.work.talks = [], {}
     write(script, audit_event("HistoryReset"), conversation_history=[], current_tool_call=None)
+
+
+UNKNOWN = ToolResult(False, "the game stopped: nobody knows whether this happened", Fault.NOT_RUN)
+
+
+def recover(script: Assistant, *, is_final: bool = False) -> str:
+    """Close the turn that was interrupted in the middle of an effect; the effect is not repeated.
+
+    Args:
+        is_final: also close a checkpointed turn for good, if others noticed any of it.
+
+    Returns:
+        What was interrupted, in words for the log, or "".
+    """
+    noted = read(script, "current_tool_call")
+    if not noted or script.work is None:
+        return ""
+    is_in_effect = "tool" in noted
+    # A turn of its own is in no inbox, from which it could go on.
+    is_over = is_final or noted.get("is_own")
+    if is_in_effect or (is_over and noted.get("effects")):
+        give_up(script, noted)
+    # The length of the arguments, not their words: they may be private, and this is logged.
+    return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
+
+
+def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
+    """Treat the events as answered, and remember what is known to have happened."""
+    work = script.work
+    # A call that ended after its turn was voided has a known outcome, and is recorded already.
+    known = {item.details.get("call_id") for item in work.unkept}
+    lost = []
+    if "tool" in noted and noted["call_id"] not in known:
+        turn = Turn(0, (), is_apart=noted["is_private"], tick=work.ticks + 1)
+        lost = [unknown(turn, ToolCall(noted["call_id"], noted["tool"], noted["arguments"]))]
+        work.given_up.add(noted["call_id"])
+    events = [item for item in work.inbox if item["id"] in noted["events"]]
+    work.inbox = inbox.settle(work.inbox, noted["events"])
+    said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
+    if said and (events or noted.get("is_own")):
+        face = Event.from_stored(events[-1]).face if events else ""
+        asides = noted.get("asides", {})
+        # It is no longer known whom the turn overheard, so nothing of it may be kept.
+        said = conversation.marked(said, conversation.UNKEPT, True)
+        turns.remember(script, said, face, is_private=noted["is_private"], asides=asides)
+    values: dict[str, Any] = {
+        "pending_events": work.inbox,
+        "conversation_history": work.history,
+    }
+    # That of another turn, which is under way, stays.
+    if (current := read(script, "current_tool_call")) and current["events"] == noted["events"]:
+        values["current_tool_call"] = None
+    turns.write_counted(script, lost, **values)
+    end_void_turns(work)
+
+
+def unknown(turn: Turn, call: ToolCall) -> AuditEvent:
+    """The audit event of a call whose outcome is unknown."""
+    spec = ToolSpec(call.name, "", {})
+    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
+    return audit_event(told.event, **{**told.details, "error": UNKNOWN.text})
+
+
+def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:
+    if message.get("tool_call_id") != call_id:
+        return message
+    return {**message, "content": UNKNOWN.as_content()}
