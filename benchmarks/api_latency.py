@@ -117,8 +117,8 @@ class Busy:
         """Return the counts and the lag since `begin`."""
         seconds = time.perf_counter() - self._began
         cpu = (time.process_time() - self._cpu) / seconds
-        told = {"answers_a_second": round(self.answers / seconds, 1), "cpu": round(cpu * 100)}
-        return told | {f"lag_{name}_ms": value for name, value in self.lag.stop().items()}
+        figures = {"answers_a_second": round(self.answers / seconds, 1), "cpu": round(cpu * 100)}
+        return figures | {f"lag_{name}_ms": value for name, value in self.lag.stop().items()}
 
 
 def serve(game: Path, crowd: int, model: FakeModel) -> None:
@@ -180,8 +180,8 @@ class Game:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("{"):
-                told: dict[str, Any] = json.loads(line)
-                return told
+                answer: dict[str, Any] = json.loads(line)
+                return answer
         raise SystemExit("the game ended")
 
     def say(self, word: str) -> None:
@@ -192,18 +192,18 @@ class Game:
 
     def ask(self, path: str, count: int) -> list[float]:
         """Return the seconds that each of some requests took, by a few clients with pauses."""
-        found: list[float] = []
+        times: list[float] = []
         each = [
-            threading.Thread(target=self._ask, args=(path, count // CLIENTS, found))
+            threading.Thread(target=self._ask, args=(path, count // CLIENTS, times))
             for _ in range(CLIENTS)
         ]
         for thread in each:
             thread.start()
         for thread in each:
             thread.join()
-        if len(found) < count // CLIENTS * CLIENTS:
+        if len(times) < count // CLIENTS * CLIENTS:
             raise SystemExit(f"{path}: a client did not get through")
-        return found
+        return times
 
     def _ask(self, path: str, count: int, found: list[float]) -> None:
         client = http.client.HTTPConnection("127.0.0.1", self._told["port"], TIMEOUT_SECONDS)

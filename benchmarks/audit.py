@@ -101,12 +101,12 @@ def recorded_by(keep: Callable[..., None]) -> Iterator[None]:
     """Send all facts to another recorder within the block."""
     from evennia_ai import audit
 
-    ours = audit.keep, audit.has_waiting, audit.record
-    audit.keep, audit.has_waiting, audit.record = keep, lambda _: False, lambda *_, **__: None
+    ours = audit.save, audit.has_waiting, audit.record
+    audit.save, audit.has_waiting, audit.record = keep, lambda _: False, lambda *_, **__: None
     try:
         yield
     finally:
-        audit.keep, audit.has_waiting, audit.record = ours
+        audit.save, audit.has_waiting, audit.record = ours
         audit.start_anew()
 
 
@@ -128,18 +128,18 @@ def statements_of(act: Callable[[], None]) -> list[list[str]]:
 
     with CaptureQueriesContext(connection) as captured:
         act()
-    found: list[list[str]] = []
+    blocks: list[list[str]] = []
     is_open = False
     for query in captured.captured_queries:
         sql = query["sql"]
         if sql.startswith("BEGIN"):
-            found.append([])
+            blocks.append([])
         elif is_open and sql not in ("COMMIT", "ROLLBACK"):
-            found[-1].append(sql)
+            blocks[-1].append(sql)
         elif not is_open:
-            found.append([sql])
+            blocks.append([sql])
         is_open = sql.startswith("BEGIN") or (is_open and sql not in ("COMMIT", "ROLLBACK"))
-    return found
+    return blocks
 
 
 def measure_ticks(game: Any, peer: Peer, ticks: int, rounds: int) -> None:
@@ -147,7 +147,7 @@ def measure_ticks(game: Any, peer: Peer, ticks: int, rounds: int) -> None:
     from evennia_ai import audit
 
     tick = make_tick(game)
-    keeps = {OURS: audit.keep, PEER: peer.keep, NONE: lambda *_: None}
+    keeps = {OURS: audit.save, PEER: peer.keep, NONE: lambda *_: None}
     rows: dict[str, list[tuple[float, float]]] = {name: [] for name in keeps}
     sql = {}
     for _ in range(rounds):
@@ -169,13 +169,13 @@ def measure_ticks(game: Any, peer: Peer, ticks: int, rounds: int) -> None:
     print(
         f"\nrecord, CPU, ours / theirs: {ours / theirs:.2f} (their commits are beside the game's)"
     )
-    kept = [block for block in sql[OURS] if any("evennia_ai_recordedevent" in s for s in block)]
-    most = max(map(len, kept))
-    told = f"statements in a checkpoint's transaction: {[len(block) for block in kept]}"
+    blocks = [block for block in sql[OURS] if any("evennia_ai_recordedevent" in s for s in block)]
+    most = max(map(len, blocks))
+    line = f"statements in a checkpoint's transaction: {[len(block) for block in blocks]}"
     print(
-        f"{told}; aim: at most {MOST_STATEMENTS}: {'met' if most <= MOST_STATEMENTS else 'MISSED'}"
+        f"{line}; aim: at most {MOST_STATEMENTS}: {'met' if most <= MOST_STATEMENTS else 'MISSED'}"
     )
-    for block in (block for block in kept if len(block) > MOST_STATEMENTS):
+    for block in (block for block in blocks if len(block) > MOST_STATEMENTS):
         print("".join(f"\n    {sql[:110]}" for sql in block))
 
 
@@ -233,12 +233,12 @@ def file_bytes() -> int:
 def us_of(act: Callable[[], Any]) -> float:
     """Return the median microseconds of a call."""
     act()
-    found = []
+    times = []
     for _ in range(READS):
         began = time.perf_counter()
         act()
-        found.append(time.perf_counter() - began)
-    return statistics.median(found) * 1e6
+        times.append(time.perf_counter() - began)
+    return statistics.median(times) * 1e6
 
 
 def reads_of(name: str, size: int) -> dict[str, float]:
@@ -259,7 +259,7 @@ def reads_of(name: str, size: int) -> dict[str, float]:
 
 def measure_reading(sizes: Iterable[int]) -> None:
     """Fill audit logs, and print the second table."""
-    found = {}
+    times = {}
     for size in sizes:
         before, began = file_bytes(), time.perf_counter()
         fill(f"Reader{size}", size)
@@ -270,16 +270,16 @@ def measure_reading(sizes: Iterable[int]) -> None:
             )
             print(f"written in {seconds:.1f} s, {BATCH} at once")
     for size in sizes:
-        found[size] = reads_of(f"Reader{size}", size)
-    *smaller, largest = found
+        times[size] = reads_of(f"Reader{size}", size)
+    *smaller, largest = times
     ratios = " | ".join(f"{largest:,} / {size:,}" for size in smaller)
-    print(f"\n| | {' | '.join(f'{size:,} events' for size in found)} | {ratios} | aim |")
-    print("|---|" + "---|" * (len(found) + len(smaller) + 1))
-    for row, slowest in found[largest].items():
-        shown = " | ".join(f"{figures[row]:.0f} us" for figures in found.values())
-        ratios = " | ".join(f"{slowest / found[size][row]:.2f}" for size in smaller)
+    print(f"\n| | {' | '.join(f'{size:,} events' for size in times)} | {ratios} | aim |")
+    print("|---|" + "---|" * (len(times) + len(smaller) + 1))
+    for row, slowest in times[largest].items():
+        shown = " | ".join(f"{figures[row]:.0f} us" for figures in times.values())
+        ratios = " | ".join(f"{slowest / times[size][row]:.2f}" for size in smaller)
         print(f"| {row} | {shown} | {ratios} | flat |")
-    print(f"\na page of {min(found)} events has no more than these: {PAGE} rows are more to read")
+    print(f"\na page of {min(times)} events has no more than these: {PAGE} rows are more to read")
 
 
 def main() -> None:

@@ -119,9 +119,11 @@ class Stage:
         """Return an assistant that has heard and answered that many messages."""
         from evennia_ai.operations import create_assistant
 
-        made = create_assistant(f"Ada{next(_NUMBERS)}", location=self.room, persona="A librarian.")
-        assert made.ok, made.message
-        script = made.data.script
+        result = create_assistant(
+            f"Ada{next(_NUMBERS)}", location=self.room, persona="A librarian."
+        )
+        assert result.ok, result.message
+        script = result.data.script
         script.clock = self._clock
         for _ in range(past_events):
             self.tick(script)
@@ -281,14 +283,14 @@ def people(stage: Stage, rounds: int) -> list[Row]:
     def known(count: int) -> Any:
         script = stage.assistant(20)
         at = script.clock.seconds()
-        told = [{"text": "fond of old maps", "audience": "world", "at": at}]
+        traits = [{"text": "fond of old maps", "audience": "world", "at": at}]
         EntityProfile.objects.bulk_create(
             EntityProfile(
                 assistant=script.pk,
                 entity=f"*#{10_000 + number}",
                 entity_type="player",
                 name=f"Player{number}",
-                attributes=told,
+                attributes=traits,
                 first_at=at,
                 last_at=at,
             )
@@ -313,8 +315,8 @@ def memories(stage: Stage, rounds: int) -> list[Row]:
         matters = ("a book about storms was lent to guest {}", "guest {} slept in the barn")
         texts = [matters[number % 2].format(number) for number in range(count)]
         at = script.clock.seconds()
-        found = [Recollection(rows.new_key(), MemoryKind.FACT, t, WORLD, at=at) for t in texts]
-        rows.insert(script.pk, found)
+        facts = [Recollection(rows.new_key(), MemoryKind.FACT, t, WORLD, at=at) for t in texts]
+        rows.insert(script.pk, facts)
         # Found by words only: otherwise the benchmark would mainly measure the making of vectors.
         rows.mark_indexed(script.pk, rows.waiting(script.pk, count)[0], rows.NO_VECTOR)
         stage.tick(script)

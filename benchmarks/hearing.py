@@ -126,11 +126,11 @@ class Stage:
     def forgetting(self) -> Iterator[None]:
         """Remove the assistants' records within the block."""
         works = [script.work for script in self.assistants]
-        kept = [work.decisions for work in works]
+        decisions = [work.decisions for work in works]
         for work in works:
             work.decisions = DecisionTraces()
         yield
-        for work, records in zip(works, kept, strict=True):
+        for work, records in zip(works, decisions, strict=True):
             work.decisions = records
 
     def fill_records(self) -> None:
@@ -170,8 +170,10 @@ def build(crowd: int) -> Stage:
         speakers = [create_object(DefaultCharacter, "Tom", room, home=limbo) for room in rooms]
         scripts = []
         for number in range(crowd):
-            made = create_assistant(f"Ada{number}", location=rooms[0], aliases=(f"keeper{number}",))
-            scripts.append(made.data.script)
+            result = create_assistant(
+                f"Ada{number}", location=rooms[0], aliases=(f"keeper{number}",)
+            )
+            scripts.append(result.data.script)
             create_object(DefaultCharacter, f"Bob{number}", rooms[1], home=limbo)
         channel = create_channel("Public", typeclass=DefaultChannel)
         for script in scripts:
@@ -220,11 +222,11 @@ def take_turns(contenders: dict[str, Callable[[], float]], rounds: int) -> dict[
     """Measure each contender once a round, in the same order."""
     gc.collect()
     gc.freeze()
-    found: dict[str, list[float]] = {name: [] for name in contenders}
+    times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, measure in contenders.items():
-            found[name].append(measure())
-    return found
+            times[name].append(measure())
+    return times
 
 
 def compare(
@@ -271,26 +273,26 @@ def listen_in_turns(stage: Stage, rounds: int, many: int) -> dict[str, list[floa
     contenders = {f"{count:,} known": heard(count, ours) for count in knows}
     contenders["no records"] = heard(0, without_records)
     contenders["after a beat"] = heard(0, lambda: time_after_beat(stage))
-    found = take_turns({"plain": plain, **contenders}, rounds)
+    times = take_turns({"plain": plain, **contenders}, rounds)
     with stage.following("context"):
         context = {"plain, again": plain, "context": heard(0, ours)}
-        found |= take_turns(context, rounds)
-    return found
+        times |= take_turns(context, rounds)
+    return times
 
 
 def crowd_rows(stage: Stage, rounds: int, many: int) -> Iterator[Row]:
     """Return the rows about a say that all hear."""
-    found = listen_in_turns(stage, rounds, many)
+    times = listen_in_turns(stage, rounds, many)
     size = len(stage.assistants)
     title, beside = f"say heard by {size} assistants", f"compared with {size} plain characters"
     none, few, lots = (f"{count:,} known" for count in (0, FEW, many))
     for name in (none, few, lots):
-        yield compare(found, name, "plain", CROWD_AIM, f"{title}, {name}, {beside}")
-    yield compare(found, "after a beat", "plain", None, f"{title}, settings read anew")
-    yield compare(found, "context", "plain, again", None, f"{title}, kept as context")
-    yield compare(found, none, "no records", FLAT_AIM, "growth: records full, compared with none")
-    yield compare(found, few, none, FLAT_AIM, f"growth: {few}, compared with none")
-    yield compare(found, lots, few, FLAT_AIM, f"growth: {lots}, compared with {FEW}")
+        yield compare(times, name, "plain", CROWD_AIM, f"{title}, {name}, {beside}")
+    yield compare(times, "after a beat", "plain", None, f"{title}, settings read anew")
+    yield compare(times, "context", "plain, again", None, f"{title}, kept as context")
+    yield compare(times, none, "no records", FLAT_AIM, "growth: records full, compared with none")
+    yield compare(times, few, none, FLAT_AIM, f"growth: {few}, compared with none")
+    yield compare(times, lots, few, FLAT_AIM, f"growth: {lots}, compared with {FEW}")
 
 
 # ---- statements --------------------------------------------------------------------------------
@@ -320,8 +322,8 @@ def statement_rows(stage: Stage) -> Iterator[Row]:
                 before = stage.assistants[0].work.decisions.count
                 statements = count(call)
                 heard = stage.assistants[0].work.decisions
-                kept = heard.judged if mode == "context" else heard.passed
-                if heard.count != before + 2 or mode != kept[-1].verdict.outcome.value:
+                records = heard.judged if mode == "context" else heard.passed
+                if heard.count != before + 2 or mode != records[-1].verdict.outcome.value:
                     raise SystemExit(f"the {name} was not heard as {mode}")
                 yield Row(
                     f"SQL statements, {name}, {mode}", f"{statements}", f"{plain}", statements, 0.0

@@ -20,9 +20,9 @@ class Listener(DefaultObject):
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> bool:
         """Lines of thinking are neither answer nor excuse."""
         awaited = self.ndb.awaited
-        said = text[0] if isinstance(text, tuple) else str(text)
-        is_answer = ANSWER in said
-        if awaited and from_obj is awaited[0] and (is_answer or any(e in said for e in EXCUSES)):
+        line = text[0] if isinstance(text, tuple) else str(text)
+        is_answer = ANSWER in line
+        if awaited and from_obj is awaited[0] and (is_answer or any(e in line for e in EXCUSES)):
             self.ndb.awaited = None
             awaited[1].callback(is_answer)
         return True

@@ -53,17 +53,17 @@ def step(name: str, shape: Shape, folder: Path) -> Figures:
 
 def measure(shape: Shape, *, with_peer: bool) -> dict[str, Figures]:
     """Return our figures, and those of plain mem0 where it is fast enough."""
-    found = {}
+    figures = {}
     with tempfile.TemporaryDirectory() as name:
         step("ours-fill", shape, Path(name))
         words, ours = (step(which, shape, Path(name)) for which in ("ours-words", "ours-find"))
         count = shape.assistants * shape.each * VECTOR_BYTES
-        found["ours"] = {**ours, "vectors": (ours["rss"] - words["rss"]) / count}
+        figures["ours"] = {**ours, "vectors": (ours["rss"] - words["rss"]) / count}
     if with_peer and shape.assistants == 1 and not shape.is_shared:
         with tempfile.TemporaryDirectory() as name:
             step("peer-fill", shape, Path(name))
-            found["plain mem0"] = step("peer-find", shape, Path(name))
-    return found
+            figures["plain mem0"] = step("peer-find", shape, Path(name))
+    return figures
 
 
 def line(name: str, found: Figures) -> str:
@@ -104,11 +104,11 @@ def chosen(shapes: Sequence[Shape], name: str) -> list[Shape]:
     Raises:
         SystemExit: if there is none.
     """
-    found = [shape for shape in shapes if shape.name.startswith(name)]
-    if not found:
+    matches = [shape for shape in shapes if shape.name.startswith(name)]
+    if not matches:
         names = "; ".join(shape.name for shape in shapes)
         raise SystemExit(f"--only {name!r} is none of: {names}")
-    return found
+    return matches
 
 
 def main() -> None:
@@ -119,14 +119,14 @@ def main() -> None:
     parser.add_argument("--only", default="", help="those whose name begins so: '1 x 100,000'")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     options = parser.parse_args()
-    load, found = os.getloadavg()[0], {}
+    load, figures = os.getloadavg()[0], {}
     for shape in chosen(QUICK if options.quick else SHAPES, options.only):
-        found[shape.name] = measure(shape, with_peer=not options.ours)
+        figures[shape.name] = measure(shape, with_peer=not options.ours)
     if options.json:
-        print(json.dumps(found))
+        print(json.dumps(figures))
         return
     print(f"load of the machine before and after: {load:.1f}, {os.getloadavg()[0]:.1f}\n")
-    show(found)
+    show(figures)
 
 
 if __name__ == "__main__":

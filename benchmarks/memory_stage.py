@@ -118,19 +118,19 @@ def fill_ours(shape: Shape) -> dict[str, float]:
     from django.db import transaction
 
     from evennia_ai.memory_store import rows
-    from evennia_ai.memory_store.vectors import as_kept
+    from evennia_ai.memory_store.vectors import encoded_vector
 
     model = HashingEmbedder()
     began = time.perf_counter()
     for assistant in range(shape.assistants):
         for part in batches(shape.numbers(assistant), BATCH):
             with transaction.atomic():
-                made = [entry(number, is_shared=shape.is_shared) for number in part]
-                rows.insert(assistant + 1, made)
-                read = list(rows.of(assistant + 1, key__in=[one.key for one in made]))
+                memories = [entry(number, is_shared=shape.is_shared) for number in part]
+                rows.insert(assistant + 1, memories)
+                read = list(rows.of(assistant + 1, key__in=[one.key for one in memories]))
                 vectors = model.embed_passages([row.text for row in read])
                 rows.mark_indexed(
-                    assistant + 1, read, model.signature, [as_kept(one) for one in vectors]
+                    assistant + 1, read, model.signature, [encoded_vector(one) for one in vectors]
                 )
     return {"fill": time.perf_counter() - began}
 
@@ -159,8 +159,8 @@ class Ours:
         sought = MemoryQuery(
             assistant + 1, question(number), audiences(who), LIMIT, MIN_TRUST, fits=FITS
         )
-        found = self.store.search_words(sought)
-        return len(found.hits if found.is_all else self.store.search(sought))
+        result = self.store.search_words(sought)
+        return len(result.hits if result.is_all else self.store.search(sought))
 
     def reopen(self) -> dict[str, float]:
         """Time the first searches after a start: of one assistant, and of all."""
@@ -183,10 +183,10 @@ class Ours:
         from evennia_ai.memory_store import rows
         from evennia_ai.memory_store.port import Item
 
-        made = entry(ADDED + number, is_shared=self.shape.is_shared)
-        rows.insert(1, [made])
-        read = list(rows.of(1, key=made.key))
-        item = Item(made.key, made.text, made.audience, made.trust)
+        memory = entry(ADDED + number, is_shared=self.shape.is_shared)
+        rows.insert(1, [memory])
+        read = list(rows.of(1, key=memory.key))
+        item = Item(memory.key, memory.text, memory.audience, memory.trust)
         rows.mark_indexed(1, read, self.model.signature, self.store.add(1, [item]))
 
 
@@ -198,28 +198,28 @@ def find_ours(shape: Shape, folder: Path, signature: str = "") -> dict[str, floa
 
     began = time.perf_counter()
     importlib.import_module("evennia_ai.memory_store.mem0_store")
-    found = {"import": time.perf_counter() - began}
+    figures = {"import": time.perf_counter() - began}
     rows.of(1).first()
     ours = Ours(shape, folder, signature)
     gc.collect()
     before, open_before = rss_bytes(), descriptors()
 
     def measure() -> None:
-        found.update(ours.reopen())
-        found["descriptors"] = descriptors() - open_before
+        figures.update(ours.reopen())
+        figures["descriptors"] = descriptors() - open_before
         ours.load()
         gc.collect()
-        found["rss"] = rss_bytes() - before
+        figures["rss"] = rss_bytes() - before
         if signature:
             return
         last = shape.assistants - 1
-        found.update(timed(SEARCHES, lambda n: ours.search(n, last)).figures("search"))
-        found.update(timed(ADDITIONS, ours.add).figures("add"))
+        figures.update(timed(SEARCHES, lambda n: ours.search(n, last)).figures("search"))
+        figures.update(timed(ADDITIONS, ours.add).figures("add"))
         connection.close()
 
     with ThreadPoolExecutor(1) as thread:
         thread.submit(measure).result()
-    return found
+    return figures
 
 
 # ---- plain mem0 --------------------------------------------------------------------------------
@@ -263,17 +263,17 @@ def find_peer(shape: Shape, folder: Path) -> dict[str, float]:
         memory.search(_user(shape, number), question(number), LIMIT)
 
     search(0)
-    found = {"reopen": time.perf_counter() - began, "rss": rss_bytes() - before}
-    found["descriptors"] = descriptors() - open_before
-    found.update(timed(PEER_SEARCHES, search).figures("search"))
+    figures = {"reopen": time.perf_counter() - began, "rss": rss_bytes() - before}
+    figures["descriptors"] = descriptors() - open_before
+    figures.update(timed(PEER_SEARCHES, search).figures("search"))
 
     def add(number: int) -> None:
         text = entry(ADDED + number, is_shared=shape.is_shared).text
         memory.add(_user(shape, number), text)
 
-    found.update(timed(PEER_SEARCHES, add).figures("add"))
+    figures.update(timed(PEER_SEARCHES, add).figures("add"))
     memory.close()
-    return found
+    return figures
 
 
 def disk_bytes(folder: Path) -> int:
@@ -295,8 +295,8 @@ def main() -> None:
         "peer-fill": lambda: fill_peer(shape, folder / "peer"),
         "peer-find": lambda: find_peer(shape, folder / "peer"),
     }
-    found = steps[step]()
-    print(json.dumps(found | {"disk": disk_bytes(folder)}))
+    figures = steps[step]()
+    print(json.dumps(figures | {"disk": disk_bytes(folder)}))
 
 
 if __name__ == "__main__":

@@ -57,11 +57,11 @@ def entry(number: int, *, is_shared: bool) -> Recollection:
     """
     is_room = is_shared or number % 100 < OF_ROOM
     who = person(number)
-    said = "said" if is_room else "whispered"
+    verb = "said" if is_room else "whispered"
     return Recollection(
         f"{number:032x}",
         MemoryKind.JOURNAL,
-        f"Tom{number % PEOPLE} {said}: {json.dumps(sentence(number))}",
+        f"Tom{number % PEOPLE} {verb}: {json.dumps(sentence(number))}",
         ROOM if is_room else person_audience(who),
         person=who,
         at=FIRST_AT + number * BETWEEN_SECONDS,

@@ -112,8 +112,8 @@ def of_plain_mem0(folder: Path, embedder: Any, seed: int) -> Figures:
 
     memory = PlainMem0(folder, embedder)
     figures, began = Figures("plain mem0"), time.perf_counter()
-    for told in week(seed):
-        memory.add(told.player, told.text)
+    for speech in week(seed):
+        memory.add(speech.player, speech.text)
         figures.said += 1
     for name in PLAYERS:
         for _, text in LORE:

@@ -32,10 +32,10 @@ def install_reactor() -> Any:
 
     # The memory reactor would keep bytes that nobody reads.
     globalLogBeginner.beginLoggingTo([], discardBuffer=True, redirectStandardIO=False)
-    made = HandMovedReactor()
-    made.rightNow = NOON
-    installReactor(made)
-    return made
+    reactor = HandMovedReactor()
+    reactor.rightNow = NOON
+    installReactor(reactor)
+    return reactor
 
 
 def set_up_game(folder: Path) -> None:

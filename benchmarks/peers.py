@@ -54,9 +54,9 @@ class Wire:
         if stays:
             self.open.append(writer)
             return await reader.readuntil(b"id: ")
-        found = await reader.read()
+        answer = await reader.read()
         writer.close()
-        return found
+        return answer
 
     async def big(self) -> bytes:
         """Send ten megabytes without a content length."""
@@ -109,11 +109,11 @@ def play(admin: Player, peer: Peer, model: FakeModel) -> dict[str, float]:
     """Return the lag in each part of one round."""
     model.behave(calls=[{"tool": "report", "arguments": {"message": "Seven."}}], kind="hang")
     parts, config = [{"text": "Count."}], {"returnImmediately": True}
-    found = {"idle": lag_of(admin, lambda: time.sleep(QUIET_SECONDS))}
+    lags = {"idle": lag_of(admin, lambda: time.sleep(QUIET_SECONDS))}
 
     def new() -> dict[str, Any]:
-        said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts}
-        return {"message": said, "configuration": config}
+        speech = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": parts}
+        return {"message": speech, "configuration": config}
 
     async def give() -> None:
         answers = await many(TASKS, lambda: wire.ask("/message:send", new()))
@@ -124,15 +124,15 @@ def play(admin: Player, peer: Peer, model: FakeModel) -> dict[str, float]:
         assert all(b" 413 " in each for each in refused if each)
 
     wire = Wire(peer.port, peer.token)
-    found["tasks"] = lag_of(admin, lambda: asyncio.run(give()))
+    lags["tasks"] = lag_of(admin, lambda: asyncio.run(give()))
     task = peer.tasks(page_size=1)[0].id
-    found["big"] = lag_of(admin, lambda: asyncio.run(heap()))
-    found["opening"] = lag_while_opening(admin, wire, task, found)
+    lags["big"] = lag_of(admin, lambda: asyncio.run(heap()))
+    lags["opening"] = lag_while_opening(admin, wire, task, lags)
     for each in peer.tasks():
         if each.status.state == 2:
             peer.cancel(each.id)
     model.release()
-    return found
+    return lags
 
 
 def lag_while_opening(admin: Player, wire: Wire, task: str, found: dict[str, float]) -> float:
@@ -144,11 +144,11 @@ def lag_while_opening(admin: Player, wire: Wire, task: str, found: dict[str, flo
         began = time.perf_counter()
         await many(STREAMS, lambda: wire.ask(path, None, stays=True))
         found["seconds"] = time.perf_counter() - began
-        told = await asyncio.to_thread(run, admin, MEASURED)
+        answer = await asyncio.to_thread(run, admin, MEASURED)
         quiet = lambda: time.sleep(QUIET_SECONDS)  # noqa: E731
         found["open"] = await asyncio.to_thread(lag_of, admin, quiet)
         wire.close()
-        return float(told.split()[0])
+        return float(answer.split()[0])
 
     return asyncio.run(main())
 
@@ -173,10 +173,10 @@ def main() -> None:
         peer.wait()
         with game.log_in_admin() as admin:
             play(admin, peer, model)  # warm-up: imports and caches
-            found = [play(admin, peer, model) for _ in range(rounds)]
+            runs = [play(admin, peer, model) for _ in range(rounds)]
     for part in (*PARTS, "seconds"):
-        values = [each[part] for each in found]
-        ratio = statistics.median(each[part] / each["idle"] for each in found)
+        values = [each[part] for each in runs]
+        ratio = statistics.median(each[part] / each["idle"] for each in runs)
         line = f"{part:8} median {statistics.median(values):7.1f}  best {min(values):7.1f}"
         print(f"{line}  to idle {ratio:5.2f}  {' '.join(f'{value:.1f}' for value in values)}")
 

@@ -73,8 +73,8 @@ class PlainMem0:
 
     def search(self, user: str, query: str, limit: int) -> list[str]:
         """Return the most similar texts of a user."""
-        found = self.memory.search(query, filters={"user_id": user}, top_k=limit)
-        return [item["memory"] for item in found["results"]]
+        result = self.memory.search(query, filters={"user_id": user}, top_k=limit)
+        return [item["memory"] for item in result["results"]]
 
     def close(self) -> None:
         """Close its files."""

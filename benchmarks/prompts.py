@@ -125,9 +125,9 @@ class Room:
 
         self._made += 1
         name = "Edda" + "a" * (self._made - 1)
-        made = create_assistant(name, location=self.room, persona=PERSONA)
-        assert made.ok, made.message
-        script = made.data.script
+        result = create_assistant(name, location=self.room, persona=PERSONA)
+        assert result.ok, result.message
+        script = result.data.script
         script.clock = self.clock
         return script
 
@@ -193,12 +193,14 @@ def requests(room: Room) -> bool:
     print("|---|---|---|---|---|")
     is_good = True
     for name, asked in (("the words were chosen with", AT_HAND), ("the others", SET_ASIDE)):
-        found = tally(script, asked)
-        at_once, look = len(found.at_once), len(found.one_look_away)
-        shown = f"{statistics.fmean(found.sizes):.0f}"
-        print(f"| {len(asked)}, {name} | {at_once} | {look} | {len(found.unreachable)} | {shown} |")
-        is_good = is_good and not found.unreachable
-        is_good = is_good and (asked is not AT_HAND or found.share_at_once >= 0.9)
+        result = tally(script, asked)
+        at_once, look = len(result.at_once), len(result.one_look_away)
+        shown = f"{statistics.fmean(result.sizes):.0f}"
+        print(
+            f"| {len(asked)}, {name} | {at_once} | {look} | {len(result.unreachable)} | {shown} |"
+        )
+        is_good = is_good and not result.unreachable
+        is_good = is_good and (asked is not AT_HAND or result.share_at_once >= 0.9)
     return is_good
 
 

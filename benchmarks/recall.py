@@ -46,10 +46,10 @@ async def walk(
             await contender.tell(step)
             figures.additions.append(time.process_time() - vectors.seconds - began)
             continue
-        found = await contender.ask(step)
+        answer = await contender.ask(step)
         figures.searches.append(time.process_time() - vectors.seconds - began)
-        more = await contender.ask(step, is_wide=True) if found.limit < MOST else found
-        figures.note(step.protocol, Outcome(step.question, found, more))
+        more = await contender.ask(step, is_wide=True) if answer.limit < MOST else answer
+        figures.note(step.protocol, Outcome(step.question, answer, more))
 
 
 async def measure(
@@ -59,19 +59,19 @@ async def measure(
     vectors: KeptVectors,
 ) -> list[Figures]:
     """Measure every conversation for each contender, with a new memory for each walk."""
-    found = [Figures(name) for name in contenders]
+    results = [Figures(name) for name in contenders]
     for one in plans:
         began = time.perf_counter()
         agendas = [one.agenda()]
         if one.earlier:
             agendas.append(one.agenda_of_earlier(earlier))
-        for figures in found:
+        for figures in results:
             for steps in agendas:
                 contender = contenders[figures.name](one.conversation)
                 await walk(contender, steps, figures, vectors)
         name, seconds = one.conversation.id, time.perf_counter() - began
         print(f"{name}: {seconds:.0f} s", file=sys.stderr, flush=True)
-    return found
+    return results
 
 
 def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dict[str, Any]:
@@ -107,16 +107,16 @@ def run(folder: Path, plans: Sequence[Plan], options: argparse.Namespace) -> dic
     reactor.run()
     if not isinstance(outcome[0], list):
         raise SystemExit(outcome[0].getTraceback())
-    told = {"embeddings": vectors.signature, **_embedding(vectors, plans)}
+    report = {"embeddings": vectors.signature, **_embedding(vectors, plans)}
     mem0.close()
     vectors.end()
-    return told | _tables(outcome[0])
+    return report | _tables(outcome[0])
 
 
 def _embedding(vectors: KeptVectors, plans: Sequence[Plan]) -> dict[str, float]:
     """CPU of a vector in milliseconds, for a question and for a turn."""
     questions = [question.text for question in plans[0].questions[:TEXTS_EMBEDDED]]
-    turns = [said.text for said in plans[0].conversation.turns[:TEXTS_EMBEDDED]]
+    turns = [turn.text for turn in plans[0].conversation.turns[:TEXTS_EMBEDDED]]
     return {
         "question_ms": vectors.cost_ms(vectors.model.embed_query, questions),
         "turn_ms": vectors.cost_ms(lambda text: vectors.model.embed_passages([text]), turns),
@@ -181,8 +181,8 @@ def main() -> None:
     before = max(options.earlier, default=0)
     plans = plan(conversations, options.questions, before, options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        told = run(Path(folder), plans, options)
-    print(json.dumps(told)) if options.json else show(told)
+        report = run(Path(folder), plans, options)
+    print(json.dumps(report)) if options.json else show(report)
     sys.stdout.flush()
 
 

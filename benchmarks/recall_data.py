@@ -94,30 +94,30 @@ def read(path: Path) -> list[Conversation]:
     except OSError as error:
         raise BadFileError(f"{path} cannot be read: {error.strerror}; {FORMAT}") from error
     try:
-        found = TypeAdapter(list[Conversation]).validate_json(text)
+        talks = TypeAdapter(list[Conversation]).validate_json(text)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = " -> ".join(map(str, first["loc"])) or "the whole file"
         raise BadFileError(f"{path}, {where}: {first['msg']}; {FORMAT}") from error
-    if not found:
+    if not talks:
         raise BadFileError(f"{path} holds no conversation; {FORMAT}")
-    for conversation in found:
+    for conversation in talks:
         for problem in _problems(conversation):
             raise BadFileError(f"{path}, conversation {conversation.id!r}: {problem}")
-    return found
+    return talks
 
 
 def _problems(conversation: Conversation) -> Iterator[str]:
     ids: set[str] = set()
-    for said in conversation.turns:
-        if said.id.startswith(ASKED):
-            yield f"turn {said.id!r} is named as a question; it must begin otherwise than {ASKED!r}"
-        if said.id in ids:
-            yield f"two turns have the id {said.id!r}; it must be of one"
-        if said.speaker not in conversation.speakers:
+    for turn in conversation.turns:
+        if turn.id.startswith(ASKED):
+            yield f"turn {turn.id!r} is named as a question; it must begin otherwise than {ASKED!r}"
+        if turn.id in ids:
+            yield f"two turns have the id {turn.id!r}; it must be of one"
+        if turn.speaker not in conversation.speakers:
             names = " or ".join(map(repr, conversation.speakers))
-            yield f"turn {said.id!r} is said by {said.speaker!r}; it must be {names}"
-        ids.add(said.id)
+            yield f"turn {turn.id!r} is said by {turn.speaker!r}; it must be {names}"
+        ids.add(turn.id)
     for number, question in enumerate(conversation.questions, 1):
         for unknown in sorted(question.evidence - ids):
             yield f"question {number} has the evidence {unknown!r}; it must be the id of a turn"
@@ -138,9 +138,9 @@ class Plan:
 
     def agenda(self) -> list[Step]:
         """Return all turns and questions in order of time: soon, a month after, and late."""
-        said = self.conversation.turns
-        when = {one.id: seconds_of(one) for one in said}
-        steps: list[Step] = list(said)
+        turns = self.conversation.turns
+        when = {one.id: seconds_of(one) for one in turns}
+        steps: list[Step] = list(turns)
         for question in self.questions:
             known = max(when[turn] for turn in question.evidence)
             steps += (

@@ -43,14 +43,14 @@ Maker = Callable[[Conversation], Contender]
 def makers(vectors: KeptVectors, mem0: PlainMem0) -> dict[str, Maker]:
     """Return the peers that can be measured here, by name."""
     users = map(str, itertools.count())
-    found: dict[str, Maker] = {
+    result: dict[str, Maker] = {
         "plain mem0": lambda _: Plain(mem0, next(users)),
         "cosine": lambda _: Ranked((cosine := Cosine(vectors),), cosine.scores),
     }
     if not (find_spec("bm25s") and find_spec("Stemmer")):
         print("BM25 is not measured: pip install 'evennia-ai[bench]'", file=sys.stderr)
-        return found
-    return found | {
+        return result
+    return result | {
         "BM25": lambda _: Ranked((words := Keywords(),), words.scores),
         "cosine and BM25": lambda _: _both(Cosine(vectors), Keywords()),
     }
@@ -91,10 +91,10 @@ class Keywords:
 
     def words(self, text: str) -> list[str]:
         """Return the stems of a text, without stop words."""
-        found: list[list[str]] = self._library.tokenize(
+        tokens: list[list[str]] = self._library.tokenize(
             [text], stopwords="en", stemmer=self._stemmer, return_ids=False, show_progress=False
         )
-        return found[0]
+        return tokens[0]
 
     def add(self, text: str) -> None:
         """Store a text."""
@@ -109,8 +109,8 @@ class Keywords:
         wanted = [word for word in self.words(question) if word in self._index.vocab_dict]
         if not wanted:
             return np.zeros(len(self._kept), np.float32)
-        found: Scores = self._index.get_scores(wanted)
-        return found
+        scores: Scores = self._index.get_scores(wanted)
+        return scores
 
 
 class Ranked:
@@ -156,10 +156,10 @@ def _both(cosine: Cosine, keywords: Keywords) -> Ranked:
         }
         by_meaning = [{"id": str(n), "score": float(score)} for n, score in enumerate(alike)]
         ranked = score_and_rank(by_meaning, by_words, {}, LEAST_COSINE, len(alike))
-        found = np.zeros(len(alike), np.float32)
+        result = np.zeros(len(alike), np.float32)
         for one in ranked:
-            found[int(one["id"])] = one["score"]
-        return found
+            result[int(one["id"])] = one["score"]
+        return result
 
     return Ranked((cosine, keywords), scores)
 
@@ -179,8 +179,8 @@ class Plain:
 
     async def ask(self, asked: Asked, *, is_wide: bool = False) -> Found:
         """Return the memories that it finds."""
-        found = self._memory.search(self._user, asked.question.text, MOST)
-        return Found([self._ids[text] for text in found])
+        texts = self._memory.search(self._user, asked.question.text, MOST)
+        return Found([self._ids[text] for text in texts])
 
 
 def _passage(said: Said) -> str:

@@ -47,9 +47,11 @@ class Ours:
         account = create_account(f"Player{number}", "", "password-of-a-benchmark")
         names = dict.fromkeys((*conversation.speakers, asker_of(conversation)))
         self._people = {name: self._character(name, account) for name in names}
-        made = create_assistant(f"Ada{number}", location=self._room, persona="You keep the books.")
-        assert made.ok, made.message
-        self._script = made.data.script
+        result = create_assistant(
+            f"Ada{number}", location=self._room, persona="You keep the books."
+        )
+        assert result.ok, result.message
+        self._script = result.data.script
         self._script.clock = self._clock
         state.write(self._script, tick_rate=NO_TIMER_SECONDS)
         self._script.at_start()
@@ -66,11 +68,11 @@ class Ours:
         """Whisper a turn and let it end: its memories are stored, and the store is told."""
         self._pass_until(seconds_of(said))
         turn = self._turn(said.id, said.speaker, said.text)
-        kept = episodes.of_turn(self._script, turn, Stop(StopReason.NOOP))
-        if kept.write is not None:
+        episode = episodes.of_turn(self._script, turn, Stop(StopReason.NOOP))
+        if episode.write is not None:
             with transaction.atomic():
-                kept.write()
-        kept.index()
+                episode.write()
+        episode.index()
         self._clock.advance(0)
         await indexing.apply(self._script)
         self._lines.add(said)
@@ -82,9 +84,9 @@ class Ours:
         if not is_wide:
             return await self._recall(turn)
         state.write(self._script, memory_config={"recall_limit": MOST})
-        found = await self._recall(turn)
+        answer = await self._recall(turn)
         state.write(self._script, memory_config={})
-        return found
+        return answer
 
     async def _recall(self, turn: Turn) -> Found:
         recalled = await recalling.recall(self._script, turn)

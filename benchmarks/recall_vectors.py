@@ -90,16 +90,16 @@ class KeptVectors:
             }
             if missing:
                 self._make(use, missing)
-            found = [self._kept[name].copy() for name in names]
+            vectors = [self._kept[name].copy() for name in names]
         self.seconds += time.thread_time() - began
-        return found
+        return vectors
 
     def _make(self, use: str, missing: dict[str, str]) -> None:
         if use == PASSAGE:
-            made = list(self.model.embed_passages(list(missing.values())))
+            arrays = list(self.model.embed_passages(list(missing.values())))
         else:
-            made = [self.model.embed_query(text) for text in missing.values()]
-        vectors = [np.asarray(vector, np.float32) for vector in made]
+            arrays = [self.model.embed_query(text) for text in missing.values()]
+        vectors = [np.asarray(vector, np.float32) for vector in arrays]
         self._kept.update(zip(missing, vectors, strict=True))
         rows = [(name, vector.tobytes()) for name, vector in zip(missing, vectors, strict=True)]
         self._table.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", rows)

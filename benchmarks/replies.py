@@ -103,18 +103,18 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    found: dict[str, list[dict[str, Any]]] = {contender: [] for contender in CONTENDERS}
+    results: dict[str, list[dict[str, Any]]] = {contender: [] for contender in CONTENDERS}
     with tempfile.TemporaryDirectory() as folder, FakeModel.in_process() as model:
         game = Path(folder)
         subprocess.run(
             [*SCENE, "build", "--game", folder, "--crowd", str(options.crowd)], cwd=ROOT, check=True
         )
         for _ in range(options.rounds):
-            for contender, rounds in found.items():
+            for contender, rounds in results.items():
                 rounds.append(run_round(game, model, contender, options))
     title = f"{options.crowd} characters, best of {options.rounds}"
     print(f"Python {platform.python_version()}, {title}")
-    figures = {contender: best(rounds) for contender, rounds in found.items()}
+    figures = {contender: best(rounds) for contender, rounds in results.items()}
     print(as_table(figures))
     print("\nPython calls of the game's thread, by layer; memory's own threads are in CPU alone.\n")
     print(by_layer(figures))

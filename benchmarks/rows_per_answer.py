@@ -34,15 +34,15 @@ def sizes() -> Mapping[str, tuple[int, int]]:
         cursor.execute("SELECT tbl_name, name FROM sqlite_master WHERE tbl_name IS NOT NULL")
         table_of = {name: table for table, name in cursor.fetchall()}
         cursor.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
-        found = dict.fromkeys(tables, 0)
+        totals = dict.fromkeys(tables, 0)
         for name, size in cursor.fetchall():
-            if (table := table_of.get(name)) in found:
-                found[table] += size
+            if (table := table_of.get(name)) in totals:
+                totals[table] += size
         counts = {}
         for table in tables:
             cursor.execute(f'SELECT count(*) FROM "{table}"')
             counts[table] = cursor.fetchone()[0]
-    return {table: (counts[table], found[table]) for table in tables}
+    return {table: (counts[table], totals[table]) for table in tables}
 
 
 def settle(clock: Any) -> None:

@@ -295,8 +295,8 @@ def measure(contender: str, crowd: int, warm: int, model: FakeModel) -> Iterator
 def crowd_of(text: str) -> int:
     """Parse a number of characters, for argparse."""
     if not text.isdecimal() or int(text) < IN_FLIGHT:
-        told = f"{text!r} is no number from {IN_FLIGHT} up: so many are asked at the same time"
-        raise argparse.ArgumentTypeError(told)
+        problem = f"{text!r} is no number from {IN_FLIGHT} up: so many are asked at the same time"
+        raise argparse.ArgumentTypeError(problem)
     return int(text)
 
 

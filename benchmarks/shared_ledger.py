@@ -139,13 +139,13 @@ def counted(ledger: Mapping[str, Any], cap: int) -> dict[str, Any]:
     """Return the ledger's sums, and the sums of its calls."""
     import psycopg
 
-    told = {name: ledger[name.upper()] for name in ("host", "port", "user")}
+    options = {name: ledger[name.upper()] for name in ("host", "port", "user")}
     calls = "SELECT sum(prompt_tokens + completion_tokens), count(*) FROM evennia_ai_modelcall"
     total = (
         "SELECT prompt_tokens + completion_tokens, held_tokens FROM evennia_ai_budgettotal "
         "WHERE scope = 'all_games' AND period = ''"
     )
-    with psycopg.connect(**told, dbname=ledger["NAME"]) as connection:
+    with psycopg.connect(**options, dbname=ledger["NAME"]) as connection:
         (by_calls, number), (used, held) = (
             connection.execute(sql).fetchone() for sql in (calls, total)
         )
@@ -171,10 +171,10 @@ def main() -> None:
         server = stack.enter_context(postgres.any_server(folder / "postgres"))
         ledger, *own = (stack.enter_context(postgres.new_database(server)) for _ in range(3))
         half = {"messages": options.messages // 2, "cap": options.cap, "ledger": ledger}
-        found = run_both(own, half, server, options.cut)
+        games = run_both(own, half, server, options.cut)
         sums = counted(ledger, options.cap)
-    print(json.dumps({"games": found, "ledger": sums}, indent=1))
-    broken = sums["wrong"] or sums["over"] or any(each["lost"] + each["doubled"] for each in found)
+    print(json.dumps({"games": games, "ledger": sums}, indent=1))
+    broken = sums["wrong"] or sums["over"] or any(each["lost"] + each["doubled"] for each in games)
     raise SystemExit(bool(broken))
 
 
@@ -184,8 +184,8 @@ def run_both(
     """Return the results of both games; the ledger is cut off in the middle."""
     games = []
     for name, database in zip(GAMES, own, strict=True):
-        told = json.dumps({**half, "game": name, "database": database})
-        command = [sys.executable, "-m", "benchmarks.shared_ledger", "--child", told]
+        config = json.dumps({**half, "game": name, "database": database})
+        command = [sys.executable, "-m", "benchmarks.shared_ledger", "--child", config]
         games.append(
             subprocess.Popen(
                 command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

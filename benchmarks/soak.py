@@ -179,8 +179,8 @@ class Night:
         try:
             act()
         except Exception as error:
-            told = "".join(traceback.format_exception(error)[-4:])
-            self.figures.broken.append(f"{name}: {told}"[:3000])
+            trace = "".join(traceback.format_exception(error)[-4:])
+            self.figures.broken.append(f"{name}: {trace}"[:3000])
             self.world.accounts.wrong.clear()
             self.world.model.wrong.clear()
 

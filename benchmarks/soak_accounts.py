@@ -113,19 +113,19 @@ class Accounts:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Return rows of the ledger."""
-        told = {name: self._ledger[name.upper()] for name in ("host", "port", "user")}
-        with psycopg.connect(**told, dbname=self._ledger["NAME"]) as connection:
+        options = {name: self._ledger[name.upper()] for name in ("host", "port", "user")}
+        with psycopg.connect(**options, dbname=self._ledger["NAME"]) as connection:
             return connection.execute(sql).fetchall()
 
     def count_connections(self) -> None:
         """Record the number of connections to all databases."""
         names = [site.bed.game.settings["DATABASES"]["default"]["NAME"] for site in self._sites]
         named = ", ".join(f"'{name}'" for name in (*names, self._ledger["NAME"]))
-        ((found,),) = self.rows(
+        ((count,),) = self.rows(
             f"SELECT count(*) FROM pg_stat_activity WHERE datname IN ({named}) "
             "AND pid <> pg_backend_pid()"
         )
-        self.figures.connections.append(found)
+        self.figures.connections.append(count)
 
     def used(self) -> int:
         """Return the tokens that both games have used or reserved; checks the cap, too."""
@@ -138,7 +138,7 @@ class Accounts:
         figures = self.figures
         for site in self._sites:
             self._compare_answers(site, [each for each in talkers if each.site is site])
-            figures.broken += [f"{site.name}: {told}" for told in site.broken]
+            figures.broken += [f"{site.name}: {problem}" for problem in site.broken]
         for sleeper in sleepers:
             self._compare_nights(sleeper)
         self._compare_ledger()
@@ -151,8 +151,8 @@ class Accounts:
         """Each thing that a game took was answered once, or cut off in mid-word, as it says."""
         figures, missing = self.figures, list[str]()
         for talker in talkers:
-            said = (*talker.heard, *talker.unheard)
-            answers = {words: talker.player.count(compose_reply(words)) for words in said}
+            lines = (*talker.heard, *talker.unheard)
+            answers = {words: talker.player.count(compose_reply(words)) for words in lines}
             figures.heard += len(talker.heard)
             figures.resaid += len(talker.unheard)
             figures.answered += sum(answers[words] > 0 for words in talker.heard)
@@ -162,9 +162,9 @@ class Accounts:
             figures.broken += [f"doubled: {site.name}, {words}" for words in doubled[:5]]
         path = site.bed.game.folder / "server/logs/server.log"
         log = path.read_text("utf-8", "replace")
-        told = min(log.count(CUT_IN_WORD), len(missing))
-        figures.cut_in_word += told
-        if lost := len(missing) - told:
+        count = min(log.count(CUT_IN_WORD), len(missing))
+        figures.cut_in_word += count
+        if lost := len(missing) - count:
             figures.lost += lost
             figures.broken.append(f"{lost} lost: {site.name}, of {missing[:5]}")
         figures.broken += [f"{site.name}, log: {line}" for line in find_trouble(log)[:5]]
@@ -212,7 +212,7 @@ class Accounts:
             figures.jobs_left += rows(JOBS)[0][0]
             for table in ("jobs", "events", "workers"):
                 name = f"procrastinate_{table}"
-                found = rows(f"SELECT count(*) FROM {name}")[0][0]
-                figures.rows[name] = figures.rows.get(name, 0) + found
+                count = rows(f"SELECT count(*) FROM {name}")[0][0]
+                figures.rows[name] = figures.rows.get(name, 0) + count
         if figures.without_vector:
             figures.broken.append(f"{figures.without_vector} memories have no vector")

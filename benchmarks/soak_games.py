@@ -184,8 +184,8 @@ class Soak:
             for kind, pids in mine.items():
                 sizes = [size for pid in pids if (size := rss_mb(pid))]
                 for size in sizes:
-                    kept = self.figures.rss_mb.setdefault(kind, [size, size, size])
-                    kept[1:] = [max(kept[1], size), size]
+                    triple = self.figures.rss_mb.setdefault(kind, [size, size, size])
+                    triple[1:] = [max(triple[1], size), size]
         self.accounts.used()
         heard = sum(len(each.heard) for each in self.talkers)
         nights = sum(len(each.nights) for each in self.sleepers)

@@ -46,10 +46,10 @@ class Till:
         time.sleep(wait)
         usage = {"prompt_tokens": cost[0], "completion_tokens": cost[1], "total_tokens": sum(cost)}
         if kind_of(body) == "turn":
-            told = compose_completion(body, Behaviour(usage=usage), number)
+            reply = compose_completion(body, Behaviour(usage=usage), number)
         else:
-            told = {**json.loads(answer_to(body)), "usage": usage}
-        return json.dumps(told).encode()
+            reply = {**json.loads(answer_to(body)), "usage": usage}
+        return json.dumps(reply).encode()
 
 
 class Site:

@@ -71,10 +71,10 @@ class SilentModel:
     async def tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Report how many requests came and when each socket closed; reset if asked to."""
         async for line in reader:
-            told = json.dumps({"arrived": self.arrived, "closed": self.closed})
+            report = json.dumps({"arrived": self.arrived, "closed": self.closed})
             if line == b"reset\n":
                 self.arrived, self.closed = 0, []
-            writer.write(told.encode() + b"\n")
+            writer.write(report.encode() + b"\n")
 
     async def serve(self) -> None:
         """Run until standard input ends."""
@@ -96,8 +96,8 @@ class Watch:
         """Return how many requests came, and the times at which their sockets closed."""
         self._stream.write(f"{order}\n")
         self._stream.flush()
-        told = json.loads(self._stream.readline())
-        return told["arrived"], told["closed"]
+        counts = json.loads(self._stream.readline())
+        return counts["arrived"], counts["closed"]
 
     def has(self, arrived: int, closed: int) -> bool:
         """Return whether that many requests came and closed."""
@@ -232,8 +232,8 @@ def play(watch: Watch, crowd: int) -> Iterator[Any]:
         people.question(number)
     yield seen(watch, crowd, 0)
     every = yield stop(owner, "assistant emergency stop all", scripts, watch)
-    told = {f"one_{name}": value for name, value in one.items()}
-    return told | {f"all_{name}": value for name, value in every.items()}
+    figures = {f"one_{name}": value for name, value in one.items()}
+    return figures | {f"all_{name}": value for name, value in every.items()}
 
 
 def run_game(game: Path, crowd: int, ports: list[str]) -> None:
@@ -306,10 +306,10 @@ def compare(options: argparse.Namespace) -> None:
         scene = [sys.executable, "-m", "benchmarks.scene", "build", "--game", folder]
         subprocess.run([*scene, "--crowd", str(options.crowd)], cwd=ROOT, check=True)
         for _ in range(options.rounds):
-            found: Figures = {}
+            result: Figures = {}
             for act in ("game", "peer"):
-                found |= measure(act, options, Path(folder), ports)
-            rounds.append(found)
+                result |= measure(act, options, Path(folder), ports)
+            rounds.append(result)
     best = {key: min(figures[key] for figures in rounds) for _, key, _ in ROWS}
     title = f"{options.crowd} calls in flight, best of {options.rounds}"
     print(f"Python {platform.python_version()}, {title}\n\n| | ms | aim |\n|---|---|---|")

@@ -162,11 +162,11 @@ def compare(encoding: str, count: Count, *, shows_samples: bool) -> None:
     print("| kind | mean | lowest | highest | 95 % of errors are below |\n|---|---|---|---|---|")
     every: list[float] = []
     for kind, texts in TEXTS.items():
-        found = ratios(texts, count)
-        every += found
-        print(row(kind, found))
+        values = ratios(texts, count)
+        every += values
+        print(row(kind, values))
         if shows_samples:
-            for text, ratio in zip(texts, found, strict=True):
+            for text, ratio in zip(texts, values, strict=True):
                 print(f"    {ratio:.2f} {estimate(text)}/{count(text)} {text[:60]!r}")
     print(row("all", every))
     is_good = abs(statistics.fmean(every) - 1) <= HIGHEST_MEAN_ERROR and min(every) >= FLOOR
@@ -190,10 +190,10 @@ def main() -> None:
     parser.add_argument("--samples", action="store_true", help="show every sample")
     options = parser.parse_args()
     print(f"estimate: {speed():.0f} microseconds for 1,000 characters")
-    found = {name: made for name in ENCODINGS if (made := load_encoding(name)) is not None}
-    if not found:
+    counts = {name: counter for name in ENCODINGS if (counter := load_encoding(name)) is not None}
+    if not counts:
         raise SystemExit("nothing to compare with: tiktoken or its files are not here")
-    for name, count in found.items():
+    for name, count in counts.items():
         compare(name, count, shows_samples=options.samples)
 
 

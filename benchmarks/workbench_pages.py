@@ -37,9 +37,9 @@ def log_in(root: str) -> OpenerDirector:
     """Return a session of the game's owner on its web site."""
     browser = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
     address = f"{root}/auth/login/"
-    found = TOKEN.search(browser.open(address).read().decode())
-    assert found is not None, "the login page has no token"
-    form = {"username": ADMIN_NAME, "password": ADMIN_PASSWORD, "csrfmiddlewaretoken": found[1]}
+    match = TOKEN.search(browser.open(address).read().decode())
+    assert match is not None, "the login page has no token"
+    form = {"username": ADMIN_NAME, "password": ADMIN_PASSWORD, "csrfmiddlewaretoken": match[1]}
     browser.open(Request(address, urlencode(form).encode(), {"Referer": address})).read()
     return browser
 
@@ -81,10 +81,10 @@ def main() -> None:
             for number in range(TURNS):
                 owner.ask(f"whisper ada = line {number}", f"Ada whispers: .*line {number}")
         root = f"http://127.0.0.1:{game.ports.web}"
-        found = measure(log_in(root), root, options.rounds)
+        times = measure(log_in(root), root, options.rounds)
     print("| page | ms | ratio to the admin's list |\n|---|--:|--:|")
-    for path, ms in found.items():
-        print(f"| `{path}` | {ms:.0f} | {ms / found[PEER]:.1f} |")
+    for path, ms in times.items():
+        print(f"| `{path}` | {ms:.0f} | {ms / times[PEER]:.1f} |")
 
 
 if __name__ == "__main__":

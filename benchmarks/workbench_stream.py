@@ -86,11 +86,11 @@ def compare(rounds: int) -> Generator[Any, Any, dict[str, Any]]:
                 yield people.question(turn)
             spent[mode].append((time.process_time() - began) / TURNS_A_ROUND * 1000)
     FEED.watchers = watchers
-    found = {f"{mode}_ms": round(statistics.median(spent[mode]), 3) for mode in MODES}
+    figures = {f"{mode}_ms": round(statistics.median(spent[mode]), 3) for mode in MODES}
     for mode in MODES[1:]:
         pairs = zip(spent[mode], spent["none"], strict=True)
-        found[f"{mode}_ratio"] = round(statistics.median(one / other for one, other in pairs), 4)
-    return found | {"watchers": len(watchers)}
+        figures[f"{mode}_ratio"] = round(statistics.median(one / other for one, other in pairs), 4)
+    return figures | {"watchers": len(watchers)}
 
 
 def serve(game: Path, model: FakeModel, accounts: int, rounds: int) -> None:
@@ -170,15 +170,15 @@ class Game:
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
-        told = self._read()
-        self.port, self.cookies = told["port"], told["cookies"]
+        answer = self._read()
+        self.port, self.cookies = answer["port"], answer["cookies"]
 
     def _read(self) -> dict[str, Any]:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("{"):
-                told: dict[str, Any] = json.loads(line)
-                return told
+                answer: dict[str, Any] = json.loads(line)
+                return answer
         raise SystemExit("the game ended")
 
     def ask(self, word: str) -> dict[str, Any]:
@@ -190,17 +190,17 @@ class Game:
 
     def open_page(self, count: int) -> list[float]:
         """Return the milliseconds of each of several requests of a page."""
-        found = []
+        times = []
         client = http.client.HTTPConnection("127.0.0.1", self.port, TIMEOUT_SECONDS)
         for _ in range(count):
             began = time.perf_counter()
             client.request("GET", PAGE, headers={"Cookie": self.cookies[-1], "HX-Request": "true"})
             response = client.getresponse()
             body = response.read()
-            found.append((time.perf_counter() - began) * 1000)
+            times.append((time.perf_counter() - began) * 1000)
             assert response.status == 200, body[:500]
         client.close()
-        return sorted(found)
+        return sorted(times)
 
 
 class Pages:
@@ -217,24 +217,24 @@ class Pages:
         self._selector = selectors.DefaultSelector()
         self._is_on = True
         for number in range(count):
-            made = socket.create_connection(("127.0.0.1", game.port), TIMEOUT_SECONDS)
+            connection = socket.create_connection(("127.0.0.1", game.port), TIMEOUT_SECONDS)
             cookie = game.cookies[number // PER_ACCOUNT]
-            made.sendall(
+            connection.sendall(
                 f"GET /ai-stream?assistant=Ada0&after=- HTTP/1.1\r\nHost: x\r\nCookie: {cookie}"
                 "\r\n\r\n".encode()
             )
-            made.setblocking(False)
-            self._selector.register(made, selectors.EVENT_READ)
+            connection.setblocking(False)
+            self._selector.register(connection, selectors.EVENT_READ)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 
     def _read(self) -> None:
         while self._is_on:
             for key, _ in self._selector.select(0.2):
-                made: Any = key.fileobj
-                text = made.recv(65536).decode()
+                connection: Any = key.fileobj
+                text = connection.recv(65536).decode()
                 if not text:
-                    self._selector.unregister(made)
+                    self._selector.unregister(connection)
                 elif "event: change" in text:
                     mark = text.partition("id: ")[2].partition("\n")[0]
                     self._heard.append((int(mark.partition("-")[2]), time.perf_counter()))
@@ -248,10 +248,10 @@ class Pages:
         self._is_on = False
         self._thread.join()
         for key in list(self._selector.get_map().values()):
-            made: Any = key.fileobj
-            made.close()
+            connection: Any = key.fileobj
+            connection.close()
         heard = [(self._told.get(number), at) for number, at in self._heard]
-        self.came = sorted((at - told) * 1000 for told, at in heard if told is not None)
+        self.came = sorted((at - start) * 1000 for start, at in heard if start is not None)
 
 
 @contextmanager

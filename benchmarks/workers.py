@@ -65,8 +65,8 @@ BEGIN = "from evennia_ai.memory import indexing\nindexing.soon(ada)"
 
 def lag(owner: Player) -> list[float]:
     """Return the reactor's lag since the last call: median, 99th percentile, worst; in ms."""
-    found: list[float] = json.loads(run(owner, METER))
-    return found
+    lags: list[float] = json.loads(run(owner, METER))
+    return lags
 
 
 def fill(bed: Bed, owner: Player, count: int) -> None:
@@ -132,12 +132,12 @@ def main() -> None:
     ):
         for count in counts:
             set_workers(bed, count)
-            told = measure(bed, owner, options.sample)
-            print(f"{count or 'no'} workers        {told}", flush=True)
+            figures = measure(bed, owner, options.sample)
+            print(f"{count or 'no'} workers        {figures}", flush=True)
         if options.memories:
             set_workers(bed, options.night)
-            told = measure(bed, owner, options.memories)
-            print(f"night, {options.night} workers {told}", flush=True)
+            figures = measure(bed, owner, options.memories)
+            print(f"night, {options.night} workers {figures}", flush=True)
 
 
 if __name__ == "__main__":

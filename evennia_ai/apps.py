@@ -69,13 +69,13 @@ def check_settings(
         notice = services.check_settings()
     except ConfigurationError as error:
         problems[str(error)] = None
-    for read in readers:
+    for reader in readers:
         try:
-            read()
+            reader()
         except ConfigurationError as error:
             problems[str(error)] = None
-    found = [checks.Error(problem, id="evennia_ai.E001") for problem in problems]
-    return found or ([checks.Warning(notice, id="evennia_ai.W001")] if notice else [])
+    errors = [checks.Error(problem, id="evennia_ai.E001") for problem in problems]
+    return errors or ([checks.Warning(notice, id="evennia_ai.W001")] if notice else [])
 
 
 def check_tables(
@@ -199,10 +199,10 @@ def check_files(
     """System check: a database file, which holds passwords, that other users may read."""
     from evennia_ai.operations.monitoring import database_files
 
-    found = database_files.readable_by_others()
+    files = database_files.readable_by_others()
     hint = "Type: chmod 600 and the names of the files"
-    told = f"other users of this machine may read {', '.join(found)}"
-    return [checks.Warning(told, hint=hint, id="evennia_ai.W002")] if found else []
+    text = f"other users of this machine may read {', '.join(files)}"
+    return [checks.Warning(text, hint=hint, id="evennia_ai.W002")] if files else []
 
 
 def check_names(
@@ -211,7 +211,7 @@ def check_names(
     """System check: names in the settings that look like ours and that nothing reads."""
     from evennia_ai.operations.settings.checks import misspelt_names
 
-    return [checks.Warning(told, id="evennia_ai.W006") for told in misspelt_names()]
+    return [checks.Warning(text, id="evennia_ai.W006") for text in misspelt_names()]
 
 
 def check_pages(
@@ -225,9 +225,9 @@ def check_pages(
         resolve(f"/{path}", settings.EVENNIA_AI_ROOT_URLCONF)
     except (ConfigurationError, Resolver404):
         return []  # the first is what `check_settings` reports
-    told = f"the game has a page at /{path} itself, so that the workbench is not seen"
+    text = f"the game has a page at /{path} itself, so that the workbench is not seen"
     hint = f'Put it elsewhere: {WebConfig.NAME} = {{"path": "assistants/"}}'
-    return [checks.Warning(told, hint=hint, id="evennia_ai.W003")]
+    return [checks.Warning(text, hint=hint, id="evennia_ai.W003")]
 
 
 def _on_token_model_saved(
@@ -273,10 +273,10 @@ def _adopt_old_tokens(**kwargs: object) -> None:
 
 def _add_services(setting: str, modules: Sequence[str]) -> None:
     """Add modules to a setting of Evennia's that lists service plugins, each once."""
-    given = getattr(settings, setting) or ()
-    named = [given] if isinstance(given, str) else list(given)  # Evennia accepts a single string
-    added = [module for module in modules if module not in named]
-    setattr(settings, setting, [*named, *added])
+    value = getattr(settings, setting) or ()
+    existing = [value] if isinstance(value, str) else list(value)  # Evennia accepts a single string
+    added = [module for module in modules if module not in existing]
+    setattr(settings, setting, [*existing, *added])
 
 
 def _add_web_settings() -> None:

@@ -27,7 +27,7 @@ class HearsPagesForAssistant(_Typeclass):
                 # The line does not name its sender reliably; the stored page does.
                 heard = incoming.read_page(text, self)
                 if heard is not None:
-                    hearing.take_in(script, heard, incoming.find_being(heard.sender_id))
+                    hearing.handle_message(script, heard, incoming.find_being(heard.sender_id))
             except Exception:
                 logger.log_trace(f"[assistant] {self} could not hear a page")
         return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)

@@ -240,8 +240,8 @@ def _base() -> type:
         ours = f"{__name__}.{NAME}"
         logger.log_warn(f"[assistant] {EARLY.format(path=ours, module=module, base=fallback)}")
         path = fallback
-    found: type = class_from_module(path, settings.TYPECLASS_PATHS, fallback)
-    return found
+    base: type = class_from_module(path, settings.TYPECLASS_PATHS, fallback)
+    return base
 
 
 def _is_half_imported(module: str, name: str) -> bool:

@@ -171,11 +171,11 @@ def connect(number: int = 0) -> ServerSession:
         number: its session id, which no other session has; 0: the next free one.
     """
     handler = evennia.SESSION_HANDLER
-    made = ServerSession()
-    made.init_session("telnet", ("127.0.0.1", 4000), handler)
-    made.sessid = number or max(handler, default=0) + 1
-    handler.portal_connect(made.get_sync_data())
-    session: ServerSession = handler.session_from_sessid(made.sessid)
+    fresh = ServerSession()
+    fresh.init_session("telnet", ("127.0.0.1", 4000), handler)
+    fresh.sessid = number or max(handler, default=0) + 1
+    handler.portal_connect(fresh.get_sync_data())
+    session: ServerSession = handler.session_from_sessid(fresh.sessid)
     return session
 
 
@@ -274,8 +274,8 @@ class AssistantTestMixin(_TestCase):
     def tearDown(self) -> None:
         """Stop all assistants and cancel model calls that nobody answered."""
         end_assistants()
-        for held in tuple(self.model.waiting):
-            held.cancel()
+        for call in tuple(self.model.waiting):
+            call.cancel()
         pump()
         super().tearDown()
 
@@ -285,12 +285,12 @@ class AssistantTestMixin(_TestCase):
         Args:
             options: as in `evennia_ai.create_assistant`: `location`, `persona`, `typeclass` ...
         """
-        made = operations.create_assistant(
+        result = operations.create_assistant(
             name, **{"location": getattr(self, "room1", None), **options}
         )
-        assert made.ok, made.message
-        self.answer_at_once(made.data.script)
-        return made.data.character
+        assert result.ok, result.message
+        self.answer_at_once(result.data.script)
+        return result.data.character
 
     def answer_at_once(self, script: AssistantScript) -> None:
         """Let an assistant answer without any delay, so that a test need not move its clock."""
@@ -329,8 +329,8 @@ class AssistantTestMixin(_TestCase):
         if any(text in line for line in lines):
             return
         waits = len(self.model.waiting)
-        asked = f"; the model was asked {waits} times more than it has answers" if waits else ""
-        raise AssertionError(f"{person} did not hear {text!r}, but {lines}{asked}")
+        hint = f"; the model was asked {waits} times more than it has answers" if waits else ""
+        raise AssertionError(f"{person} did not hear {text!r}, but {lines}{hint}")
 
 
 class AssistantTest(AssistantTestMixin, EvenniaTest):

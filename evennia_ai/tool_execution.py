@@ -293,5 +293,5 @@ async def _run_by_hand(
     script: Assistant, tools: Toolbox, call: ToolCall, turn: Turn, settle: Settle | None
 ) -> ToolResult:
     result = await tools.run(call, turn)
-    turns.keep(script, turn, **(settle(result) if settle is not None else {}))
+    turns.save(script, turn, **(settle(result) if settle is not None else {}))
     return result

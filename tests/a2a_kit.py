@@ -75,9 +75,9 @@ class Model:
         """Answer one call."""
         body = await request.json()
         self._count += 1
-        told = [read_text(each) for each in body["messages"] if each.get("role") == "user"]
-        found = SCENARIO.findall(told[-1]) if told else []
-        scenario = found[-1] if found else ""
+        texts = [read_text(each) for each in body["messages"] if each.get("role") == "user"]
+        matches = SCENARIO.findall(texts[-1]) if texts else []
+        scenario = matches[-1] if matches else ""
         if scenario.startswith(SLOW):
             await asyncio.sleep(SLOW_SECONDS)
         name = re.sub(r"-[0-9a-f]+$", "", scenario)
@@ -119,13 +119,13 @@ class Proxy:
             ClientSession(timeout=ClientTimeout(total=120), auto_decompress=False) as session,
             session.request(
                 request.method, self._address + path, data=body or None, headers=sent
-            ) as found,
+            ) as reply,
         ):
-            named = {name: v for name, v in found.headers.items() if name.lower() not in OWN}
-            answer = web.StreamResponse(status=found.status, headers=named)
+            named = {name: v for name, v in reply.headers.items() if name.lower() not in OWN}
+            answer = web.StreamResponse(status=reply.status, headers=named)
             await answer.prepare(request)
             with suppress(ClientPayloadError):  # if the game ends the stream, so does the proxy
-                async for piece in found.content.iter_any():
+                async for piece in reply.content.iter_any():
                     await answer.write(piece)
             await answer.write_eof()
             return answer
@@ -134,10 +134,10 @@ class Proxy:
 def with_scenario(body: bytes) -> bytes:
     """Return a request whose message has its id as words, if the id names a scenario."""
     try:
-        told = json.loads(body)
+        data = json.loads(body)
     except ValueError:
         return body
-    holder = told.get("params", told) if isinstance(told, dict) else None
+    holder = data.get("params", data) if isinstance(data, dict) else None
     message = holder.get("message") if isinstance(holder, dict) else None
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
         return body
@@ -146,7 +146,7 @@ def with_scenario(body: bytes) -> bytes:
             if isinstance(part, dict) and part.get("text"):
                 # The answer to a question is always yes, so that the task goes on.
                 part["text"] = "yes" if message.get("taskId") else message["messageId"]
-    return json.dumps(told).encode()
+    return json.dumps(data).encode()
 
 
 class Loop:

@@ -186,18 +186,18 @@ def tally(script: Any, requests: Sequence[Request]) -> Tally:
     """Make each request in a new conversation; tools that are not shown are looked up by group."""
     from evennia_ai.tools import TOOL_REGISTRY
 
-    found = Tally()
+    result = Tally()
     for request in requests:
         turn = turn_of(request.text)
         names = shown_for(script, turn)
-        found.sizes.append(len(names))
+        result.sizes.append(len(names))
         if request.tool in names:
-            found.at_once.append(request)
+            result.at_once.append(request)
             continue
         group = TOOL_REGISTRY[request.tool].spec.group
         assert group is not None, f"{request.tool} is always shown, and was not"
         is_told = f"{group.name} (" in names["find_tools"].description
         TOOL_REGISTRY["find_tools"].execute(script.obj, query=group.name, turn=turn)
         is_reached = is_told and request.tool in shown_for(script, turn)
-        (found.one_look_away if is_reached else found.unreachable).append(request)
-    return found
+        (result.one_look_away if is_reached else result.unreachable).append(request)
+    return result

@@ -191,14 +191,14 @@ def _united(merged: CmdSet, first: CmdSet, second: CmdSet) -> CmdSet:
 
     Evennia does this for each typed line; in a test with many it takes a tenth of the time.
     """
-    made = first._duplicate()
-    made.commands = first.commands[:]
+    union = first._duplicate()
+    union.commands = first.commands[:]
     if first.duplicates and first.priority == second.priority:
-        made.commands += second.commands
+        union.commands += second.commands
     else:
         known = {name for command in first.commands for name in command._matchset}
-        made.commands += [each for each in second.commands if known.isdisjoint(each._matchset)]
-    return made
+        union.commands += [each for each in second.commands if known.isdisjoint(each._matchset)]
+    return union
 
 
 if hash(Command()) == hash(_Alike(0)):

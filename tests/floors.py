@@ -90,7 +90,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     ),
     "a noun of its own, for two who need not know each other": (
         *(
-            "memory.keeping",
+            "memory.saving",
             "memory.notebook",
             "memory.projects",
             "messages.thinking",
@@ -147,15 +147,15 @@ def find_imports(source: str, modules: Mapping[str, str]) -> Iterator[Import]:
 @cache
 def _import_statements(source: str) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
     """Yield the import statements of a source, and whether each is inside a function."""
-    found, waiting = [], [(ast.parse(source), False)]
+    imports, waiting = [], [(ast.parse(source), False)]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     while waiting:
         node, is_local = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
-            found.append((node, is_local))
+            imports.append((node, is_local))
         is_local = is_local or isinstance(node, functions)
         waiting.extend((child, is_local) for child in ast.iter_child_nodes(node))
-    return tuple(sorted(found, key=lambda each: each[0].lineno))
+    return tuple(sorted(imports, key=lambda each: each[0].lineno))
 
 
 def _is_ours(target: str) -> bool:
@@ -190,15 +190,15 @@ def find_small(sources: Mapping[str, str], packages: Collection[str]) -> list[st
 
 def find_climbs(modules: Mapping[str, str]) -> list[str]:
     """Return imports that do not go to a strictly lower floor, except inside one room."""
-    found = []
+    problems = []
     for module, source in modules.items():
         room = room_of(module)
         for item in find_imports(source, modules):
             if item.target.startswith("."):
-                found.append(f"{module}:{item.line} has a relative import; write the whole name")
+                problems.append(f"{module}:{item.line} has a relative import; write the whole name")
             elif _is_ours(item.target) and not _is_below(room_of(item.target), room):
-                found.append(f"{module}:{item.line} imports {item.target}, not a lower floor")
-    return found
+                problems.append(f"{module}:{item.line} imports {item.target}, not a lower floor")
+    return problems
 
 
 def find_local_imports(modules: Mapping[str, str]) -> list[str]:

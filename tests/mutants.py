@@ -110,30 +110,30 @@ def take_out(edits: Iterable[Edit]) -> None:
 
 def _codes(module: CodeType) -> dict[str, list[CodeType]]:
     """Return the code of each function of a module and its classes, by qualified name."""
-    found: dict[str, list[CodeType]] = defaultdict(list)
+    codes: dict[str, list[CodeType]] = defaultdict(list)
 
     def walk(code: CodeType) -> None:
         for inner in code.co_consts:
             if isinstance(inner, CodeType):
-                found[inner.co_qualname].append(inner)
+                codes[inner.co_qualname].append(inner)
                 walk(inner)
 
     walk(module)
-    return found
+    return codes
 
 
 def _functions_of(file: str) -> dict[str, list[FunctionType]]:
     """Return the live functions of a file, except those made by a call of another one."""
-    found: dict[str, list[FunctionType]] = defaultdict(list)
+    by_name: dict[str, list[FunctionType]] = defaultdict(list)
     for each in gc.get_objects():
         # Reading more than the type might evaluate a lazy object.
         if type(each) is FunctionType and each.__code__.co_filename == file:
             name = each.__code__.co_qualname
             if "<" not in name:  # such as a function within a function, or a lambda
-                found[name].append(each)
-    for functions in found.values():
+                by_name[name].append(each)
+    for functions in by_name.values():
         functions.sort(key=lambda function: function.__code__.co_firstlineno)
-    return found
+    return by_name
 
 
 # ---- running -----------------------------------------------------------------------------------
@@ -197,11 +197,11 @@ def end(child: Child, status: int) -> Finding:
     code = os.waitstatus_to_exitcode(status)
     text = child.output.read_text("utf-8", "replace") if child.output.exists() else ""
     lines = [line for line in text.splitlines() if SUMMARY.search(line)]
-    told = lines[-1].strip("= ") if lines else text[-300:].strip()
+    summary = lines[-1].strip("= ") if lines else text[-300:].strip()
     if code == -signal.SIGALRM:
-        code, told = FAILED, f"1 failed: it went on for more than {MOST_SECONDS} s"
+        code, summary = FAILED, f"1 failed: it went on for more than {MOST_SECONDS} s"
     guard = child.guard or Guard("", (), "")
-    return Finding(guard, code, told, time.monotonic() - child.began)
+    return Finding(guard, code, summary, time.monotonic() - child.began)
 
 
 def try_all(
@@ -216,9 +216,9 @@ def try_all(
             child = begin(guard, [node_id(guard.test)], folder)
             running[child.pid] = child
         pid, status = os.wait()
-        found = end(running.pop(pid), status)
-        note(found)
-        yield found
+        finding = end(running.pop(pid), status)
+        note(finding)
+        yield finding
 
 
 def _note(found: Finding) -> None:
@@ -245,10 +245,12 @@ def main(arguments: Sequence[str]) -> int:
         if whole.code != PASSED:
             print(child.output.read_text("utf-8", "replace"))
             return 1
-        found = list(try_all(chosen, given.lanes, Path(room), _note))
-    survivors = [each for each in found if not each.is_noticed]
+        results = list(try_all(chosen, given.lanes, Path(room), _note))
+    survivors = [each for each in results if not each.is_noticed]
     minutes = (time.monotonic() - began) / 60
-    print(f"{len(found) - len(survivors)} of {len(found)} were noticed, in {minutes:.1f} minutes")
+    print(
+        f"{len(results) - len(survivors)} of {len(results)} were noticed, in {minutes:.1f} minutes"
+    )
     for each in survivors:
         print(f"no test missed it: {each.guard.text} ({each.guard.test}: {each.told})")
     return int(bool(survivors))

@@ -36,13 +36,13 @@ def _read() -> Iterator[tuple[str, str]]:
 def names_with_prefix(prefix: str, cases: Container[str]) -> tuple[Named, ...]:
     """Return tests whose names continue with a prefix ("" for none) and the ids of cases."""
     skip = 1 + bool(prefix)
-    found = []
+    result = []
     for path, name in all_tests():
         words = name.split("_")
         if prefix and words[1] != prefix:
             continue
-        found += [Named(case, path, name) for case in takewhile(cases.__contains__, words[skip:])]
-    return tuple(found)
+        result += [Named(case, path, name) for case in takewhile(cases.__contains__, words[skip:])]
+    return tuple(result)
 
 
 def find(name: str) -> str:
@@ -55,10 +55,10 @@ def find(name: str) -> str:
         LookupError: if there is none, or more than one.
     """
     path, _, bare = name.rpartition("::")
-    found = [at for at, test in all_tests() if test == bare and path in ("", at)]
-    if len(found) != 1:
-        raise LookupError(f"{name}: there are {len(found)} tests of that name: {found}")
-    return found[0]
+    paths = [at for at, test in all_tests() if test == bare and path in ("", at)]
+    if len(paths) != 1:
+        raise LookupError(f"{name}: there are {len(paths)} tests of that name: {paths}")
+    return paths[0]
 
 
 def node_id(name: str) -> str:

@@ -64,8 +64,8 @@ class Nursery:
     def begin(self, environment: Mapping[str, str], *arguments: str) -> Child:
         """Start one more process."""
         (its_in, our_out), (our_in, its_out) = os.pipe(), os.pipe()
-        told = {"environment": dict(environment), "arguments": arguments}
-        pid = self.ask(told, its_in, its_out)
+        request = {"environment": dict(environment), "arguments": arguments}
+        pid = self.ask(request, its_in, its_out)
         os.close(its_in)
         os.close(its_out)
         return Child(self, pid, our_out, our_in)
@@ -100,12 +100,12 @@ def main(name: str, number: str) -> None:
         raw, files, _, _ = socket.recv_fds(line, LONGEST_REQUEST, 2)
         if not raw:
             return
-        told = json.loads(raw)
-        if "wait" in told:
-            answer = os.waitstatus_to_exitcode(os.waitpid(told["wait"], 0)[1])
+        request = json.loads(raw)
+        if "wait" in request:
+            answer = os.waitstatus_to_exitcode(os.waitpid(request["wait"], 0)[1])
         elif not (answer := os.fork()):
             line.close()
-            _live(module, told, *files)
+            _live(module, request, *files)
         for file in files:
             os.close(file)
         line.send(f"{answer}".encode())

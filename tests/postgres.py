@@ -115,8 +115,8 @@ def as_settings(address: str) -> dict[str, Any]:
 def run_sql(server: Mapping[str, Any], *statements: str) -> None:
     """Run statements outside of a transaction, in no particular database."""
     psycopg = pytest.importorskip("psycopg")
-    told = {key.lower(): value for key, value in server.items()}
-    with psycopg.connect(**told, dbname="postgres", autocommit=True) as connection:
+    options = {key.lower(): value for key, value in server.items()}
+    with psycopg.connect(**options, dbname="postgres", autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement)
 

@@ -10,8 +10,8 @@ from evennia_ai import audit
 
 def record_of(case: unittest.TestCase) -> list[tuple[str, str, dict[str, Any]]]:
     """Return the facts recorded from now until the end of a test: (event, subject, facts)."""
-    told: list[tuple[str, str, dict[str, Any]]] = []
-    listener = lambda *fact: told.append(fact)  # noqa: E731
+    facts: list[tuple[str, str, dict[str, Any]]] = []
+    listener = lambda *fact: facts.append(fact)  # noqa: E731
     audit.LISTENERS.append(listener)
     case.addCleanup(audit.LISTENERS.remove, listener)
-    return told
+    return facts

@@ -51,19 +51,19 @@ def write_rows(rows: Rows) -> None:
     """Make tables contain exactly these rows."""
     write = _write_sqlite if connection.vendor == "sqlite" else _write_postgresql
     with connection.cursor() as cursor:
-        for name, found in rows.items():
+        for name, items in rows.items():
             if name == COUNTED:
-                count_on(found)
+                count_on(items)
                 continue
             cursor.execute(f'DELETE FROM "{name}"')
-            if found:
-                write(cursor, name, found)
+            if items:
+                write(cursor, name, items)
 
 
 def count_on(places: list[str]) -> None:
     """Restore PostgreSQL's sequences to a recorded state; SQLite needs nothing."""
-    told = (place.split() for place in places)
-    calls = (f"setval('{name}', {last}, {is_used})" for name, last, is_used in told)
+    counters = (place.split() for place in places)
+    calls = (f"setval('{name}', {last}, {is_used})" for name, last, is_used in counters)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(calls)}")
 
@@ -93,10 +93,10 @@ def _read_sqlite() -> Rows:
     names = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name LIKE 'sqlite%'"
     with connection.cursor() as cursor:
         rows: Rows = {name: [] for (name,) in cursor.execute(names).fetchall()}
-        for name, found in rows.items():
+        for name, items in rows.items():
             columns = cursor.execute(f'PRAGMA table_info("{name}")').fetchall()
             values = " || ',' || ".join(f'quote("{column[1]}")' for column in columns)
-            found += [row for (row,) in cursor.execute(f'SELECT {values} FROM "{name}"').fetchall()]
+            items += [row for (row,) in cursor.execute(f'SELECT {values} FROM "{name}"').fetchall()]
     return rows
 
 
@@ -108,9 +108,9 @@ def _write_sqlite(cursor: Any, name: str, found: list[str]) -> None:
 def _read_postgresql() -> Rows:
     rows: Rows = {name: [] for name in connection.introspection.table_names()}
     with connection.cursor() as cursor:
-        for name, found in rows.items():
+        for name, items in rows.items():
             cursor.execute(f'SELECT t::text FROM "{name}" AS t')
-            found += [row for (row,) in cursor.fetchall()]
+            items += [row for (row,) in cursor.fetchall()]
     return rows | {COUNTED: counted()}
 
 

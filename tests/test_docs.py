@@ -101,7 +101,7 @@ def test_the_tool_of_the_documents_works(registry: dict[str, Tool]) -> None:
 
 
 def test_the_lore_pack_of_the_documents_is_read() -> None:
-    found = PACK.search((ROOT / "docs" / "cards.md").read_text(encoding="utf-8"))
-    assert found is not None
-    read = lore_packs.read(found[1].encode())
+    match = PACK.search((ROOT / "docs" / "cards.md").read_text(encoding="utf-8"))
+    assert match is not None
+    read = lore_packs.read(match[1].encode())
     assert read.ok, read.message

@@ -23,10 +23,10 @@ def test_the_drawing_is_the_tree() -> None:
     drawn: dict[str, str] = {}
     branch: dict[int, str] = {}
     for line in (errors.__doc__ or "").splitlines():
-        if found := re.match(r"^([│├└─\s]*)(\w+Error)\b", line):
-            depth = len(found[1]) // 4
-            branch[depth] = found[2]
-            drawn[found[2]] = branch.get(depth - 1, "Exception")
+        if match := re.match(r"^([│├└─\s]*)(\w+Error)\b", line):
+            depth = len(match[1]) // 4
+            branch[depth] = match[2]
+            drawn[match[2]] = branch.get(depth - 1, "Exception")
     assert drawn == {name: kind.__bases__[0].__name__ for name, kind in FAMILY.items()}
 
 

@@ -28,6 +28,7 @@ LOOKED_UP = {
 }
 MOST_ANY = 0.02
 ASKING = ("What", "Whether", "Who", "Whom", "Whose", "How", "Which", "Where", "When")
+PARTICIPLES = {"found", "kept", "made", "said", "told"}
 
 Finder = Callable[[Mapping[str, str]], list[str]]
 RULES = [
@@ -248,19 +249,32 @@ def test_a_docstring_names_the_noun(module: str) -> None:
     """A docstring names a thing, such as "Seconds until the next beat", and asks nothing."""
     tree = tree_of(module)
     kinds = (ast.Module, ast.ClassDef, *FUNCTIONS)
-    told = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
-    assert [] == [text for text in told if text and text.split()[0] in ASKING]
+    texts = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
+    assert [] == [text for text in texts if text and text.split()[0] in ASKING]
+
+
+@pytest.mark.parametrize("module", sorted(MODULES))
+def test_a_local_name_is_a_noun(module: str) -> None:
+    """`rows`, `match` or `result` tell what a name holds; `found` tells only how it came there."""
+    functions = [node for node in ast.walk(tree_of(module)) if isinstance(node, FUNCTIONS)]
+    names = {
+        f"{node.id}:{node.lineno}"
+        for function in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PARTICIPLES
+    }
+    assert set() == names
 
 
 def test_one_name_one_class() -> None:
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for module, source in MODULES.items():
         for path, node in named_nodes(ast.parse(source), module):
             if isinstance(node, ast.ClassDef) and not path.endswith(
                 tuple(f".{name}" for name in LOOKED_UP)
             ):
-                found.setdefault(node.name, []).append(path)
-    assert {} == {name: paths for name, paths in found.items() if len(paths) > 1}
+                by_name.setdefault(node.name, []).append(path)
+    assert {} == {name: paths for name, paths in by_name.items() if len(paths) > 1}
 
 
 def test_borders_are_typed() -> None:

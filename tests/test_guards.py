@@ -47,5 +47,5 @@ def test_hole_d30_a_missing_guard_is_noticed(tmp_path: Path, test: str, is_notic
     """The tool tells a test that fails without a guard from one that passes."""
     guard = next(each for each in GUARDS if each.test == STEPS)
     child = begin(guard, [node_id(test)], tmp_path)
-    found = end(child, os.waitpid(child.pid, 0)[1])
-    assert is_noticed is found.is_noticed, found.told
+    finding = end(child, os.waitpid(child.pid, 0)[1])
+    assert is_noticed is finding.is_noticed, finding.told

@@ -39,15 +39,15 @@ PYTHONS = ("3.11", "3.12", "3.13")
 
 def _pins(lines: list[str]) -> dict[str, set[tuple[str, str]]]:
     """Return names and versions, for each Python on Linux."""
-    found: dict[str, set[tuple[str, str]]] = {version: set() for version in PYTHONS}
+    pins: dict[str, set[tuple[str, str]]] = {version: set() for version in PYTHONS}
     for line in lines:
         pin = Requirement(line)
-        for version, chosen in found.items():
+        for version, chosen in pins.items():
             machine = {"platform_machine": "x86_64", "sys_platform": "linux"}
             python = {"python_version": version, "python_full_version": f"{version}.1"}
             if pin.marker is None or pin.marker.evaluate({**machine, **python}):
                 chosen.add((canonicalize_name(pin.name), str(pin.specifier)))
-    return found
+    return pins
 
 
 def test_hole_c18_every_pin_has_hashes() -> None:
@@ -67,9 +67,9 @@ def test_hole_c18_every_pin_has_hashes() -> None:
 def test_the_wheel_holds_the_whole_package(tmp_path: Path) -> None:
     # uv fetches the build tools, and does not read pip's certificates.
     asked = [sys.executable, "-m", "pip", "config", "list"]
-    said = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     build = ["uv", "build", "--quiet", "--out-dir", str(tmp_path), str(ROOT)]
-    subprocess.run(build, env={**trusting(said), **os.environ}, check=True)
+    subprocess.run(build, env={**trusting(output), **os.environ}, check=True)
     (wheel,) = tmp_path.glob("*.whl")
     with ZipFile(wheel) as packed:
         names = {name for name in packed.namelist() if ".dist-info/" not in name}

@@ -37,15 +37,15 @@ MOST_README_LINES = 130
 
 def cited_in(text: str) -> list[str]:
     """Return the decisions that a text cites, as `decision NNNN`, by path, or as a link."""
-    groups = (group for found in CITED.finditer(text) for group in found.groups() if group)
+    groups = (group for match in CITED.finditer(text) for group in match.groups() if group)
     return [number for group in groups for number in re.findall(r"\d{4}", group)]
 
 
 def replaced_by(path: Path) -> list[str]:
     """Return the numbers that a record replaces."""
     head = FIRST_LINES.match(path.read_text(encoding="utf-8"))
-    found = REPLACES.search(head["status"]) if head else None
-    return re.findall(r"\d{4}", found[1]) if found else []
+    match = REPLACES.search(head["status"]) if head else None
+    return re.findall(r"\d{4}", match[1]) if match else []
 
 
 @pytest.mark.parametrize("path", RECORDS.values(), ids=lambda path: path.name[:4])
@@ -66,14 +66,14 @@ def test_each_number_is_one_record() -> None:
 
 def test_the_list_has_every_record_with_its_title() -> None:
     page = (DECISIONS / "README.md").read_text(encoding="utf-8")
-    told = re.findall(r"^- \[(\d{4})\]\((\S+)\): (.+)$", page, re.MULTILINE)
+    rows = re.findall(r"^- \[(\d{4})\]\((\S+)\): (.+)$", page, re.MULTILINE)
     titles = (FIRST_LINES.match(path.read_text(encoding="utf-8")) for path in RECORDS.values())
     expected = [
         (number, path.name, head["title"])
         for (number, path), head in zip(RECORDS.items(), titles, strict=True)
         if head
     ]
-    assert expected == sorted(told)
+    assert expected == sorted(rows)
 
 
 @pytest.mark.parametrize(

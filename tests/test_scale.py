@@ -20,9 +20,9 @@ LIST = re.compile(r"^EVENNIA_AI_ENDPOINTS = (\[.*?^\])", re.MULTILINE | re.DOTAL
 
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
-    found = yaml.safe_load(COMPOSE.read_text("utf-8"))
-    assert {"services", "volumes"} == set(found)
-    return dict(found)
+    data = yaml.safe_load(COMPOSE.read_text("utf-8"))
+    assert {"services", "volumes"} == set(data)
+    return dict(data)
 
 
 def test_each_service_is_there_that_another_needs(compose: dict[str, Any]) -> None:
@@ -54,10 +54,10 @@ def test_what_is_typed_in_it_exists(compose: dict[str, Any]) -> None:
 
 
 def test_the_pages_endpoints_are_those_of_the_compose_file(compose: dict[str, Any]) -> None:
-    found = LIST.search(PAGE.read_text("utf-8"))
-    assert found is not None
+    match = LIST.search(PAGE.read_text("utf-8"))
+    assert match is not None
     environ = compose["services"]["game"]["environment"]
-    endpoint = with_replicas(resolve(environ), literal_eval(found[1]), environ)
+    endpoint = with_replicas(resolve(environ), literal_eval(match[1]), environ)
     hosts = [re.split("[/:]+", each.base_url)[1] for each in endpoint.replicas]
     assert ["model-one", "model-two"] == hosts
     assert set(hosts) <= set(compose["services"])

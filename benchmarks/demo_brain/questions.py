@@ -40,9 +40,9 @@ class Question:
 
     def is_sensible(self, answer: str) -> bool:
         """Return whether an answer has what it needs, and nothing that is forbidden."""
-        told = answer.lower().replace("’", "'")  # noqa: RUF001
-        has_all = all(any(word in told for word in group.split("|")) for group in self.needs)
-        return has_all and not any(word in told for word in self.forbids)
+        text = answer.lower().replace("’", "'")  # noqa: RUF001
+        has_all = all(any(word in text for word in group.split("|")) for group in self.needs)
+        return has_all and not any(word in text for word in self.forbids)
 
 
 NOT = "no,|no.|not |n't|cannot|never|nobody|no keys|no secret|no passw|sorry"

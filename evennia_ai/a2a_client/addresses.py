@@ -65,12 +65,12 @@ async def locate(url: str, allowed: Sequence[str], setting: str) -> ResolvedAddr
     """
     parts = _parse(url)
     host = parts.hostname or ""
-    found = await _look_up(host, parts.port or PORTS[parts.scheme])
+    addresses = await _look_up(host, parts.port or PORTS[parts.scheme])
     # Every address must pass, although only the first is used: a resolver may vary their order.
-    for _, address in found:
+    for _, address in addresses:
         if is_private(address, allowed):
             raise ValueError(PRIVATE.format(host=host[:100], setting=setting))
-    family, address = found[0]
+    family, address = addresses[0]
     return ResolvedAddress(host, address, family)
 
 
@@ -103,13 +103,13 @@ async def _look_up(host: str, port: int) -> list[tuple[int, str]]:
         lookup = loop.run_in_executor(LOOKUP_THREADS, ask)
         # Only the waiting ends: `getaddrinfo` cannot be cancelled, and keeps its thread until it
         # returns.
-        found = await asyncio.wait_for(lookup, LOOKUP_SECONDS)
+        addresses = await asyncio.wait_for(lookup, LOOKUP_SECONDS)
     # UnicodeError: the name cannot be encoded in IDNA.
     except (OSError, TimeoutError, UnicodeError):
-        found = []
-    if not found:
+        addresses = []
+    if not addresses:
         raise UnknownHostError(NO_HOST.format(host=host[:100]))
-    return [(family, str(address[0])) for family, _, _, _, address in found]
+    return [(family, str(address[0])) for family, _, _, _, address in addresses]
 
 
 CONNECT_SECONDS = 10.0

@@ -169,15 +169,15 @@ class RemoteSpecialist:
         server = PREFIX + self.name.casefold()
         before = self._pins.read(server).get(self._pin_key)
         if before is None:
-            self._pins.keep(server, {self._pin_key: card.pin}, "")
+            self._pins.save(server, {self._pin_key: card.pin}, "")
         is_held = before is not None and before != card.pin
-        held = (HeldTool(self.name, before, card.pin),) if is_held else ()
+        held_tools = (HeldTool(self.name, before, card.pin),) if is_held else ()
         # Logged once for each change, and not each time that the card is fetched.
-        if held and held != self.held:
+        if held_tools and held_tools != self.held:
             self._say(
                 "held back: its card has changed since it was allowed; see: assistant tools held"
             )
-        self.held, self._card, self._problem = held, card, ""
+        self.held, self._card, self._problem = held_tools, card, ""
 
     def allow(self, tools: Iterable[HeldTool], by: str) -> None:
         """Allow the card that was held, as a person has read it.
@@ -186,7 +186,7 @@ class RemoteSpecialist:
             by: the name of that person.
         """
         (tool,) = tools
-        self._pins.keep(PREFIX + self.name.casefold(), {self._pin_key: tool.now}, by)
+        self._pins.save(PREFIX + self.name.casefold(), {self._pin_key: tool.now}, by)
         # Fetched again before it is used: it may have changed once more since it was read.
         self.held, self._known_at = (), None
 
@@ -209,10 +209,12 @@ class RemoteSpecialist:
         """A line for a model: its name, and a quote from its card."""
         # A stranger wrote the card; a card that is held may hold instructions for the model.
         card = None if self.held else self._card
-        said = (
+        words = (
             "" if card is None else quote(one_line(f"{card.name}: {card.description}", MOST_TOLD))
         )
-        return f"{self.name}, an agent outside the game{said and f', which says of itself: {said}'}"
+        return (
+            f"{self.name}, an agent outside the game{words and f', which says of itself: {words}'}"
+        )
 
     def _complain(self, problem: str) -> None:
         problem = one_line(self.remote.without_token(problem), MOST_PROBLEM)
@@ -271,8 +273,8 @@ class RemoteSpecialists:
 
     def of(self, assistant: str) -> list[RemoteSpecialist]:
         """The agents that an assistant may ask, sorted by name."""
-        found = (each for each in self._known.values() if each.remote.serves(assistant))
-        return sorted(found, key=lambda each: each.name.casefold())
+        specialists = (each for each in self._known.values() if each.remote.serves(assistant))
+        return sorted(specialists, key=lambda each: each.name.casefold())
 
     def held(self) -> Mapping[str, tuple[HeldTool, ...]]:
         """The cards that have to be allowed before they are used, by breaker name."""

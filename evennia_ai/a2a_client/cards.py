@@ -59,15 +59,15 @@ def read_card(data: object, remote: Remote) -> RemoteCard:
             raise ValueError("it has no name")
         description = one_line(_text(card, "description"), MOST_DESCRIPTION)
         url, binding = _interface(card, remote)
-        wanted = card.get("securityRequirements") or []
-        if wanted and not remote.token:
+        requirements = card.get("securityRequirements") or []
+        if requirements and not remote.token:
             raise ValueError(NO_TOKEN)
         pinned_fields = {
             "name": name,
             "url": url,
             "binding": binding,
             "skills": list(_skills(card)),
-            "security": [card.get("securitySchemes") or {}, wanted],
+            "security": [card.get("securitySchemes") or {}, requirements],
         }
         # Sorted, so that another order of the same keys is not a change.
         pinned = json.dumps(pinned_fields, sort_keys=True)
@@ -92,8 +92,8 @@ def _text(card: Mapping[str, object], key: str) -> str:
 
 def _interface(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
     # The card lists its interfaces in the order in which the agent prefers them.
-    listed = card.get("supportedInterfaces")
-    for each in listed if isinstance(listed, list) else ():
+    interfaces = card.get("supportedInterfaces")
+    for each in interfaces if isinstance(interfaces, list) else ():
         if not isinstance(each, Mapping):
             continue
         url, binding = _text(each, "url"), _text(each, "protocolBinding")
@@ -114,8 +114,8 @@ def _checked_url(url: str, remote: Remote) -> str:
 
 
 def _skills(card: Mapping[str, object]) -> Iterator[dict[str, str]]:
-    listed = card.get("skills")
-    for each in (listed if isinstance(listed, list) else [])[:MOST_SKILLS]:
+    skills = card.get("skills")
+    for each in (skills if isinstance(skills, list) else [])[:MOST_SKILLS]:
         skill = _mapping(each, "one of its skills is not a mapping")
         yield {
             key: one_line(_text(skill, key), MOST_DESCRIPTION)

@@ -100,8 +100,8 @@ class Client:
         if status in NOT_NOW:
             raise NotSentError(f"it takes nothing now (HTTP {status})", may_pass=False)
         if status in CANNOT or (400 <= status < 500 and status not in UNKNOWN):
-            said, code = refusal_of(answer.body)
-            why = self._remote.without_token(said)
+            refusal, code = refusal_of(answer.body)
+            why = self._remote.without_token(refusal)
             if code is not None and code not in NOT_BEGUN:
                 raise ConnectionError(in_its_words(f"{FAILED_THERE} ({code})", why))
             raise AgentRefusedError(in_its_words(f"{REFUSED} (HTTP {status})", why))

@@ -220,9 +220,11 @@ def _task(task: Any) -> RemoteStanding:
         or not (number + context).isprintable()
     ):
         raise KeyError("id")
-    made = [part for each in _list(task.get("artifacts")) for part in _list(each.get("parts"))]
-    said = _list((status.get("message") or {}).get("parts"))
-    parts = made if state == COMPLETED and made else said
+    artifact_parts = [
+        part for each in _list(task.get("artifacts")) for part in _list(each.get("parts"))
+    ]
+    message_parts = _list((status.get("message") or {}).get("parts"))
+    parts = artifact_parts if state == COMPLETED and artifact_parts else message_parts
     return RemoteStanding(number, context, state, _text_of(parts), _usage(task))
 
 
@@ -246,12 +248,12 @@ def _texts(parts: list[Any]) -> Iterator[str]:
 
 def _usage(answer: Any) -> TokenUsage | None:
     metadata = answer.get("metadata") or {}
-    given = metadata.get(USAGE)
+    usage = metadata.get(USAGE)
     # A2A spells names in camelCase, model services in snake_case; an agent may use either.
     names = {"totalTokens": "total_tokens"}
     plain = (
-        {names.get(name, name): value for name, value in given.items()}
-        if isinstance(given, dict)
+        {names.get(name, name): value for name, value in usage.items()}
+        if isinstance(usage, dict)
         else {}
     )
     used = reported(plain, lambda: 0)

@@ -214,11 +214,11 @@ def is_for_it(record: DecisionTrace) -> bool:
 def tell_unable(script: Assistant, heard: Heard | Event, line: str) -> bool:
     """Tell a sender why the body cannot act, once until it can again. Returns True if told."""
     work = script.work
-    told = work.unable = set() if work.unable is None else work.unable
-    if heard.hops or heard.person in told:
+    informed = work.unable = set() if work.unable is None else work.unable
+    if heard.hops or heard.person in informed:
         return False
     # Noted first: telling may run hooks of the game that speak to the assistant again.
-    told.add(heard.person)
+    informed.add(heard.person)
     person = incoming.find_being(heard.sender_id)
     return outgoing.tell(script.obj, person, line, hops=1, is_of_body=True)
 
@@ -262,8 +262,8 @@ def _cut(record: DecisionTrace, heard: Heard, most: int) -> Heard:
 
 
 def _reject_length(script: Assistant, record: DecisionTrace, length: int, most: int) -> None:
-    facts = {"scope": f"message {record.number}", "used": length, "cap": most}
-    audit.record("limit_denied", script, kind=LimitKind.MESSAGE_CHARACTERS.value, **facts)
+    details = {"scope": f"message {record.number}", "used": length, "cap": most}
+    audit.record("limit_denied", script, kind=LimitKind.MESSAGE_CHARACTERS.value, **details)
     _return_message(script, record, length, most)
 
 

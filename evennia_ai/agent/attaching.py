@@ -104,10 +104,10 @@ def _attach(
         name, kind = peer_parts.named(name), peer_parts.typed(kind)
         peer_parts.check_taken(kind, peer_store.modes_of(task))
         # The id is made of the name, so that the same name again replaces what it named.
-        made = {"id": f"made:{name}", "name": name, "parts": [part()]}
+        artifact = {"id": f"made:{name}", "name": name, "parts": [part()]}
     except ValueError as error:
         raise ToolError(str(error)) from None
-    if not peer_store.make(task, made, script.clock.seconds()):
+    if not peer_store.make(task, artifact, script.clock.seconds()):
         raise ToolError(NO_ROOM)
     audit.record("peer_attached", script, task=task.pk, number=turn.event.number, kind=kind)
     return f"{name} is attached; your report goes with it"

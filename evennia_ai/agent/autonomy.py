@@ -52,14 +52,14 @@ def reason(script: Assistant) -> ActReason | None:
     # Asked at every idle beat of every assistant, so nothing in here may query the database.
     if modes.is_asleep(script) or holding.is_one_its_own(script):
         return None
-    wanted, known = config(script), goals.of(script)
+    own_config, known = config(script), goals.of(script)
     has_goal = bool(tree.active(known))
-    if not (has_goal or wanted.initiative):
+    if not (has_goal or own_config.initiative):
         return None
     work, now = script.work, script.clock.seconds()
     is_time = has_goal and goals.is_time(script)
-    if not (is_time or work.autonomy.is_due(now, wanted)) or not work.autonomy.has_room(
-        now, wanted
+    if not (is_time or work.autonomy.is_due(now, own_config)) or not work.autonomy.has_room(
+        now, own_config
     ):
         return None
     has_goal = is_time or tree.next_step(known) is not None
@@ -67,7 +67,7 @@ def reason(script: Assistant) -> ActReason | None:
     if outgoing.is_hushed(script, script.obj.location):
         return None
     return reason_to_act(
-        wanted,
+        own_config,
         has_goal=has_goal,
         has_company=_has_company(script.obj),
         has_heard=bool(work.overheard),
@@ -154,9 +154,9 @@ def _take_due_goals(script: Assistant) -> str:
     ]
     if len(missed) > MOST_MISSED:
         lines.append(f"and {len(missed) - MOST_MISSED} more")
-    told = "; ".join(lines)
-    outgoing.alert_staff(notices.times_missed(str(script.obj.key), told))
-    return MISSED.format(lines=told)
+    missed_lines = "; ".join(lines)
+    outgoing.alert_staff(notices.times_missed(str(script.obj.key), missed_lines))
+    return MISSED.format(lines=missed_lines)
 
 
 def _is_at_limit(script: Assistant) -> bool:
@@ -190,7 +190,7 @@ async def _extend(script: Assistant) -> None:
         return
     if decision.allow_continue:
         # Read again: a message of a person may have reset the count while somebody was asked.
-        left = int(state.read(script, "own_turns")) - int(decision.extension)
-        state.write(script, own_turns=max(0, left))
+        own_turns = int(state.read(script, "own_turns")) - int(decision.extension)
+        state.write(script, own_turns=max(0, own_turns))
     else:
         work.autonomy.end(did_something=False)

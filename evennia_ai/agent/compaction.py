@@ -118,7 +118,7 @@ async def compact(
     """
     work, outcome = script.work, CompactionOutcome()
     asking = _SummaryCalls(script, client, count, outcome, Fence.of(script))
-    old, kept = rules.split(work.history, state.read(script, "compact_preserve_window"))
+    old, recent = rules.split(work.history, state.read(script, "compact_preserve_window"))
     if not old or client.provider_name == "local" or work.compact_after == math.inf:
         outcome.detail = "there is nothing to sum up"
         return outcome
@@ -127,7 +127,7 @@ async def compact(
     try:
         if before is not None:
             await before(list(old))
-        _replace_history(asking, kept, await asking.summaries(old), extra_values)
+        _replace_history(asking, recent, await asking.summaries(old), extra_values)
         outcome.is_done, wait = True, 0.0
     except CancelledError:
         wait = 0.0
@@ -158,15 +158,15 @@ class _SummaryCalls:
     async def summaries(self, old: Sequence[Message]) -> list[Message]:
         """A summary for each audience; a conversation that is short already is its own."""
         ends_at = self.script.clock.seconds() + DEADLINE_SECONDS
-        found = []
+        summaries = []
         for owner, messages in rules.worth_keeping(rules.scopes(old)).items():
             text = rules.verbatim_summary(messages, owner)
             if not text or 0 < self._cap < self.count(text):
                 text = await self._ask(messages, owner, ends_at)
             summary = rules.summary_message(text, owner)
-            found.append(marked_as_summary_of(summary, messages))
+            summaries.append(marked_as_summary_of(summary, messages))
         self.fence.check()
-        return found
+        return summaries
 
     @property
     def _cap(self) -> int:
@@ -184,13 +184,13 @@ class _SummaryCalls:
         """
         shares = rules.shares(messages, self.count)
         metered = MeteredClient(self.script, self._client(), shares=shares)
-        asked = metered.ask(self._request(messages), purpose="summary", **self._options())
+        call = metered.ask(self._request(messages), purpose="summary", **self._options())
         self.outcome.calls += 1
         try:
             # One deadline for all calls, or each summary would get two minutes of its own.
-            left = max(0.0, ends_at - self.script.clock.seconds())
+            timeout = max(0.0, ends_at - self.script.clock.seconds())
             # The timeout cancels the call, and the ledger counts it as cut off.
-            reply = await asked.addTimeout(left, self.script.clock)
+            reply = await call.addTimeout(timeout, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no summary within {DEADLINE_SECONDS:g} s") from None
         self.outcome.usage += reply.usage
@@ -211,12 +211,12 @@ class _SummaryCalls:
             return summary
         short, room = summary, len(summary) * cap // size
         # Tokens and characters are not proportional, so it is cut again until it fits.
-        while (left := self.count(short)) > cap and short:
+        while (tokens := self.count(short)) > cap and short:
             short = cut_at_sentence(summary, room)
             room = min(room - 1, room * 9 // 10)
         if not short.strip("…"):
             raise ModelReplyError(f"no word of a summary fits into {LIMIT.path}, which is {cap}")
-        audit.record("summary_truncated", self.script, from_tokens=size, to_tokens=left)
+        audit.record("summary_truncated", self.script, from_tokens=size, to_tokens=tokens)
         return short
 
     def _request(self, messages: Sequence[Message]) -> list[Message]:
@@ -258,7 +258,7 @@ class _SummaryCalls:
 
 def _replace_history(
     asking: _SummaryCalls,
-    kept: Sequence[Message],
+    recent: Sequence[Message],
     summaries: Sequence[Message],
     extra_values: ExtraValues,
 ) -> None:
@@ -270,7 +270,7 @@ def _replace_history(
     script, count = asking.script, asking.count
     work = script.work
     # Turns went on meanwhile: the messages that they added stay behind the summary.
-    history = rules.replace(work.history, kept, summaries)
+    history = rules.replace(work.history, recent, summaries)
     if history is None:
         raise StaleEpochError(work.epoch, work.epoch)
     note = {
@@ -312,8 +312,8 @@ def compact_conversation_history(
     """
     client, work = script.client(), script.work
     count = preparation.counter_of(client).count
-    asked = compact(script, client, count, before=before, extra_values=extra_values)
-    running = Deferred.fromCoroutine(asked)
+    compaction = compact(script, client, count, before=before, extra_values=extra_values)
+    running = Deferred.fromCoroutine(compaction)
     # One that ended at once did nothing; another may be under way, which a stop has to find.
     if not running.called:
         work.compacting = running
@@ -337,5 +337,5 @@ def _finish(
 
 def _count_usage(script: Assistant, outcome: CompactionOutcome) -> None:
     used = outcome.usage
-    told = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
-    turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), told)
+    entry = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
+    turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), entry)

@@ -126,8 +126,8 @@ def _choose(
     if name:
         known = [other for other in known if other.key.casefold() == name.strip().casefold()]
     if not known:
-        wanted = f" called {quote(name)}" if name else ""
-        raise ToolError(f"there is no specialist{wanted}; there are: {names}")
+        name_part = f" called {quote(name)}" if name else ""
+        raise ToolError(f"there is no specialist{name_part}; there are: {names}")
     problems = {other: _objection(script, turn, other) for other in known}
     able = [other for other in known if not problems[other]]
     if not able:
@@ -167,8 +167,8 @@ def brief(script: Assistant, turn: Turn, task: str, insulation: str) -> str:
     if insulation == "orchestrator":
         return f"{task}\n{ALONE}"
     open_goals = goals.active(state.read(script, "current_goals"))[:MOST_GOALS]
-    wanted = "; ".join(goal["text"] for goal in open_goals)
-    parts = [task, f"Goals of {_name(script)}: {wanted}" if wanted else ""]
+    goal_text = "; ".join(goal["text"] for goal in open_goals)
+    parts = [task, f"Goals of {_name(script)}: {goal_text}" if goal_text else ""]
     if insulation == "delegate":
         parts.append(EXPERTISE)
     elif talk := _public_talk(script, turn):
@@ -182,11 +182,11 @@ def _name(script: Assistant) -> str:
 
 
 def _public_talk(script: Assistant, turn: Turn) -> str:
-    said = visible_history(script.work.history, "")
-    said += (
+    messages = visible_history(script.work.history, "")
+    messages += (
         [] if turn.is_private else visible_history(split_private_calls(turn.said, turn.asides), "")
     )
-    lines = [line for message in said for line in _lines_of(message, _name(script))]
+    lines = [line for message in messages for line in _lines_of(message, _name(script))]
     return "\n".join(lines[-MOST_LINES:])[-LONGEST_TALK:]
 
 
@@ -196,7 +196,7 @@ def _lines_of(message: Message, name: str) -> list[str]:
         return [message["content"]]
     calls = [call["function"]["arguments"] for call in message.get("tool_calls", ())]
     words = [json.loads(arguments).get("message") for arguments in calls]
-    return [f"{name} answers: {quote(str(said))}" for said in words if said]
+    return [f"{name} answers: {quote(str(sentence))}" for sentence in words if sentence]
 
 
 # ---- waiting -----------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class ReportDeadline:
             task_waits.give_up(held, ToolError(denial(hit, decision.reason)))
             return
         self._cap += decision.extension
-        facts = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
-        audit.record("delegation_extended", held.requester, **facts)
+        details = {"id": held.event.id, "delegate": held.delegate.key, "cap": self._cap}
+        audit.record("delegation_extended", held.requester, **details)
         # Not always a whole window: a changed setting adds only the difference.
         held.watch.limit(decision.extension)

@@ -86,11 +86,11 @@ def ear_for(script: Assistant, from_obj: object) -> Ear:
     if from_obj is None or names.is_alike_for_all(body):
         return ear
     sender = sender_of(from_obj)
-    seen = (names.name_of(body, looker) for looker in (None, body))
+    display_names = (names.name_of(body, looker) for looker in (None, body))
     # "I want a lantern" does not call one that Evennia has counted as "a lantern".
     counted = {*map(names.unmarked, body.aliases.all())}.difference(ear.names)
     called = (name for name in names.called(body, sender) if name not in counted)
-    return replace(ear, names=tuple(dict.fromkeys((*called, *seen, *_own_name(script)))))
+    return replace(ear, names=tuple(dict.fromkeys((*called, *display_names, *_own_name(script)))))
 
 
 def _mapping(script: Assistant, name: str, problems: list[str]) -> Mapping[str, Any]:
@@ -122,28 +122,28 @@ def _is_condition(script: Assistant, name: str, condition: object, problems: lis
 def _conditions(script: Assistant, problems: list[str]) -> tuple[str, ...]:
     stored = state.read(script, "trigger_permissions")
     name = "trigger_permissions"
-    given = [stored] if isinstance(stored, str) else stored
-    if not isinstance(given, (list, tuple, set, frozenset)):
-        problems.append(f"{name} is {given!r}; it must be a list such as ['Builder']")
+    conditions = [stored] if isinstance(stored, str) else stored
+    if not isinstance(conditions, (list, tuple, set, frozenset)):
+        problems.append(f"{name} is {conditions!r}; it must be a list such as ['Builder']")
         return ()
-    return tuple(item for item in given if _is_condition(script, name, item, problems))
+    return tuple(item for item in conditions if _is_condition(script, name, item, problems))
 
 
 def _overrides(script: Assistant, problems: list[str]) -> tuple[tuple[str, float], ...]:
-    name, kept = "trust_overrides", []
-    for condition, given in _mapping(script, name, problems).items():
+    name, overrides = "trust_overrides", []
+    for condition, value in _mapping(script, name, problems).items():
         if not _is_condition(script, name, condition, problems):
             continue
-        trust = _check(partial(read_value, TRUST, f"{name}[{condition!r}]", given), problems)
+        trust = _check(partial(read_value, TRUST, f"{name}[{condition!r}]", value), problems)
         if trust is not None:
-            kept.append((condition, trust))
-    return tuple(kept)
+            overrides.append((condition, trust))
+    return tuple(overrides)
 
 
 def _channels(script: Assistant, problems: list[str]) -> dict[str, ChannelConfig]:
     configs = {}
-    for name, given in _mapping(script, "channel_configs", problems).items():
-        config = _check(partial(ChannelConfig.of_channel, str(name), given), problems)
+    for name, stored in _mapping(script, "channel_configs", problems).items():
+        config = _check(partial(ChannelConfig.of_channel, str(name), stored), problems)
         if config is not None:
             configs[str(name).casefold()] = config
     return configs

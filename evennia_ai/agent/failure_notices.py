@@ -76,9 +76,9 @@ def notify_failure(
     return outgoing.tell(script.obj, person, line, hops=event.hops + 1)
 
 
-def whether(told: bool) -> str:
+def whether(is_told: bool) -> str:
     """The words for the decision trace that say whether a sender was told."""
-    return "was told" if told else "could not be told"
+    return "was told" if is_told else "could not be told"
 
 
 def cooling_line(seconds: float) -> str:
@@ -91,8 +91,8 @@ def spent_line(stop: Stop, now: float) -> str:
     if stop.limit is None or not stop.limit.kind.startswith(MONEY):
         return ""
     span = LIMITS[LimitKind(stop.limit.kind)].span
-    left = resets_in_seconds(BudgetSpan.DAY, now) or 0.0
-    return SPENT_LINES.get(span, "").replace("{while}", in_words(left))
+    seconds = resets_in_seconds(BudgetSpan.DAY, now) or 0.0
+    return SPENT_LINES.get(span, "").replace("{while}", in_words(seconds))
 
 
 def expire(script: Assistant, oldest: float) -> None:
@@ -106,8 +106,10 @@ def expire(script: Assistant, oldest: float) -> None:
     for item in unheard:
         task_waits.fail(Event.from_stored(item), UNHEARD)
     # A turn that waits for a person's answer does not expire with its message.
-    held = script.work.set_aside
-    stale = [each for each in script.work.inbox if each["at"] < oldest and each["id"] not in held]
+    set_aside = script.work.set_aside
+    stale = [
+        each for each in script.work.inbox if each["at"] < oldest and each["id"] not in set_aside
+    ]
     _drop(script, stale, "expired")
 
 
@@ -125,13 +127,13 @@ def _drop(
         return
     # Stored before anybody is told: a sender who was told so must not get an answer after a crash.
     aside.forget(script, waiting)
-    told = {knows: True} if knows else {}
+    is_told_by_sender = {knows: True} if knows else {}
     for event in map(Event.from_stored, waiting):
         logger.log_warn(f"[assistant] {script.key}: a message of {event.sender_name} {step}")
         sender = event.id if event.kind == TASK else event.sender_id
-        if sender not in told:
-            told[sender] = notify_failure(script, event, line=line)
-        script.work.decisions.note([event.number], step, whether(told[sender]))
+        if sender not in is_told_by_sender:
+            is_told_by_sender[sender] = notify_failure(script, event, line=line)
+        script.work.decisions.note([event.number], step, whether(is_told_by_sender[sender]))
 
 
 def empty_queue(script: Assistant, turn: Turn, stop: Stop) -> None:

@@ -76,13 +76,13 @@ def hear(listener: GameObject, text: str, sender: GameObject, kind: str = "say")
 
 
 def _read_kind(kind: str) -> Source:
-    found = KINDS.get(kind) if isinstance(kind, str) else None
-    if found is None:
+    source = KINDS.get(kind) if isinstance(kind, str) else None
+    if source is None:
         raise ValueError(
             f"hear(kind={kind!r}): there is no such way to speak; it is one of {', '.join(KINDS)}. "
             "Channels of Evennia's class are heard by themselves"
         )
-    return found
+    return source
 
 
 def _check_arguments(listener: object, text: object, sender: GameObject) -> None:
@@ -145,7 +145,7 @@ def _take_once(script: Assistant, heard: Heard, sender: GameObject) -> None:
                 return
             _forget_line(script, record)
     script.work.calls_of_game.append((now, heard))
-    hearing.take_in(script, heard, sender)
+    hearing.handle_message(script, heard, sender)
 
 
 def _is_bare(record: DecisionTrace) -> bool:
@@ -157,10 +157,10 @@ def _is_bare(record: DecisionTrace) -> bool:
 def _forget_line(script: Assistant, record: DecisionTrace) -> None:
     """Remove the bare line from memory; its words are heard again, and may be private."""
     script.work.decisions.drop(record)
-    kept = script.work.overheard
+    overheard = script.work.overheard
     # As it was shortened when it was kept.
     body = Overheard.from_heard(record.heard, record.verdict.trust).body
-    for number in range(len(kept) - 1, -1, -1):
-        if kept[number].source == record.heard.source and kept[number].body == body:
-            script.work.overheard = [*kept[:number], *kept[number + 1 :]]
+    for number in range(len(overheard) - 1, -1, -1):
+        if overheard[number].source == record.heard.source and overheard[number].body == body:
+            script.work.overheard = [*overheard[:number], *overheard[number + 1 :]]
             return

@@ -50,7 +50,7 @@ def hear(
     script, heard = body.assistant_script, incoming.read(text, from_obj, body, kwargs)
     if heard is None or (script.work.calls_of_game and _is_known(script, heard)):
         return None
-    return take_in(script, heard, from_obj)
+    return handle_message(script, heard, from_obj)
 
 
 def _is_known(script: Assistant, heard: Heard) -> bool:
@@ -65,10 +65,10 @@ def hear_channel(
 ) -> Verdict | None:
     """Hear a message on a channel that the body is subscribed to."""
     heard = incoming.read_channel(message, channel, senders, kwargs, script.obj)
-    return take_in(script, heard, senders) if heard is not None else None
+    return handle_message(script, heard, senders) if heard is not None else None
 
 
-def take_in(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict | None:
+def handle_message(script: Assistant, heard: Heard, from_obj: object = None) -> Verdict | None:
     """Judge one message and act on the verdict.
 
     Returns:

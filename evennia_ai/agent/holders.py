@@ -128,10 +128,10 @@ def as_they_hold(stored: Mapping[str, object], others: Mapping[str, object]) -> 
         others: settings of which only the names count.
     """
     # Some defaults are plain strings where the field is an enum; pydantic would warn of each.
-    held = AssistantSettings().model_dump(mode="json", warnings=False)
-    held |= {name: _in_effect(group) for name, group in GROUPS.items()}
-    told: dict[str, Any] = merged(_picked(held, others), stored)
-    return told
+    game_values = AssistantSettings().model_dump(mode="json", warnings=False)
+    game_values |= {name: _in_effect(group) for name, group in GROUPS.items()}
+    values: dict[str, Any] = merged(_picked(game_values, others), stored)
+    return values
 
 
 def _picked(held: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,10 +145,10 @@ def _picked(held: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any
 def _in_effect(group: type[SettingsGroup]) -> dict[str, Any]:
     """A group's values without the assistant's own; the defaults if the game's are wrong."""
     try:
-        held = state.held(group, {})
+        settings = state.held(group, {})
     except ConfigurationError:
-        held = group()
-    return held.model_dump(mode="json")
+        settings = group()
+    return settings.model_dump(mode="json")
 
 
 def _difference(value: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:

@@ -62,8 +62,8 @@ def _fall_silent(script: Assistant, line: str) -> None:
             is_told = task_waits.fail(event, why)
         else:
             is_told = admission.tell_unable(script, event, line)
-        told = "; the sender was told" if is_told else ""
-        work.decisions.note([event.number], "dropped", f"{why}{told}")
+        ending = "; the sender was told" if is_told else ""
+        work.decisions.note([event.number], "dropped", f"{why}{ending}")
 
 
 def why_cut_off(script: Assistant, turn: Turn) -> str:
@@ -80,8 +80,8 @@ def lose_body(script: Assistant) -> None:
     # Before the body is detached: the stop notifies senders through it, and names it.
     emergency.trigger_emergency_stop(script, GONE, cause=Cause.BODY, is_alarm=False)
     # The rights over the assistant are locks of the body, and would be deleted with it.
-    kept = [lock for lock in body.locks.all() if lock.startswith(OF_ASSISTANTS)]
-    script.locks.add(kept)
+    locks = [lock for lock in body.locks.all() if lock.startswith(OF_ASSISTANTS)]
+    script.locks.add(locks)
     body.assistant_script = None
     script.obj = None
     state.write(script, adopted={})

@@ -71,20 +71,20 @@ class Spans:
         finally:
             _sending.is_ours = False
 
-    def _put(self, told: TurnSpan, above: Context) -> None:
+    def _put(self, turn_span: TurnSpan, above: Context) -> None:
         span = self._tracer.start_span(
-            told.name,
+            turn_span.name,
             context=above,
-            kind=SpanKind.CLIENT if told.is_call else SpanKind.INTERNAL,
-            attributes=told.attributes,
-            start_time=int(told.began * NANOSECONDS),
+            kind=SpanKind.CLIENT if turn_span.is_call else SpanKind.INTERNAL,
+            attributes=turn_span.attributes,
+            start_time=int(turn_span.began * NANOSECONDS),
         )
-        if told.error:
-            span.set_attribute("error.type", told.error)
+        if turn_span.error:
+            span.set_attribute("error.type", turn_span.error)
             span.set_status(Status(StatusCode.ERROR))
-        for below in told.below:
+        for below in turn_span.below:
             self._put(below, set_span_in_context(span, Context()))
-        span.end(int(told.ended * NANOSECONDS))
+        span.end(int(turn_span.ended * NANOSECONDS))
 
     def flush(self) -> None:
         """Send what waits, and block until that is done."""

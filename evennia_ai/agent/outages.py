@@ -106,9 +106,9 @@ def on_beat_failed(script: Assistant, failure: Failure) -> None:
     if not failure.check(*DATABASE_ERRORS):
         logger.log_err(failure.getTraceback())
         return
-    now, told = script.clock.seconds(), max(_FAILED.values(), default=None)
-    is_due = told is None or now - told >= ALERT_INTERVAL_SECONDS
-    _FAILED[script.pk] = told if told is not None and not is_due else now
+    now, last_alert = script.clock.seconds(), max(_FAILED.values(), default=None)
+    is_due = last_alert is None or now - last_alert >= ALERT_INTERVAL_SECONDS
+    _FAILED[script.pk] = last_alert if last_alert is not None and not is_due else now
     if is_due:
         outgoing.alert_staff(Notice(STAFF_LINE, f"{script.key}: {describe_error(failure.value)}"))
 

@@ -197,11 +197,11 @@ async def assess_by_model(
 
 def _signals(script: Assistant, turn: Turn) -> Signals:
     work = script.work
-    wanted = goals.active(state.read(script, "current_goals")) if turn.event.kind == OWN else []
+    open_goals = goals.active(state.read(script, "current_goals")) if turn.event.kind == OWN else []
     return Signals(
         token_ratio=work.context_tokens / (work.max_context_tokens or 1),
         consecutive_errors=int(state.read(script, "consecutive_errors")),
-        goal_urgency=wanted[0]["priority"] / 10 if wanted else 0.0,
+        goal_urgency=open_goals[0]["priority"] / 10 if open_goals else 0.0,
     )
 
 

@@ -34,11 +34,13 @@ def awaited(script: Assistant) -> Iterator[Stored]:
     inbox, records = script.work.inbox, script.work.decisions
     if not inbox:
         return
-    held, people = script.work.set_aside, holding.people(script)
+    set_aside, people = script.work.set_aside, holding.people(script)
     saved_turns = {stored["id"] for stored in inbox if SAVED_TURN in stored}
     for stored in inbox:
         event = Event.from_stored(stored)
-        if event.id in held or (SAVED_TURN not in stored and stored.get(SET_ASIDE) in saved_turns):
+        if event.id in set_aside or (
+            SAVED_TURN not in stored and stored.get(SET_ASIDE) in saved_turns
+        ):
             continue  # it is answered with the first event of its turn
         if event.kind != TASK and event.person in people:
             records.note_once(event.number, "waits", holding.ASIDE)

@@ -82,8 +82,8 @@ async def delegate_remotely(
         ToolError: nothing will come of it; the text says why.
     """
     _refuse_private(script, turn, agent)
-    asked = remote_tasks.asking(script, turn.scope, agent.name)
-    if asked is None:
+    wait = remote_tasks.asking(script, turn.scope, agent.name)
+    if wait is None:
         _refuse_more(script, agent)
         await pass_limits(script, turn)
         # Asked again: a person may have been asked meanwhile, and rights may have changed.
@@ -91,20 +91,20 @@ async def delegate_remotely(
         turn.delegations += 1
         turn.chain.delegations += 1
     else:
-        asked.hold()  # its time must not run out while a person is asked about a cap
+        wait.hold()  # its time must not run out while a person is asked about a cap
     try:
-        payment = await _reserve(script, turn, agent, asked)
+        payment = await _reserve(script, turn, agent, wait)
         standing = await _ask_under_breaker(payment, words)
     finally:
         # Where nothing was sent, the agent's question is still open.
-        if asked is not None:
-            remote_tasks.expect_answer(asked, agent.remote.config.seconds, UNANSWERED)
+        if wait is not None:
+            remote_tasks.expect_answer(wait, agent.remote.config.seconds, UNANSWERED)
     if standing.state == INPUT_REQUIRED:
         return ASKS.format(name=agent.name, said=quote(standing.text))
-    told = standing.text or "(no words)"
+    report = standing.text or "(no words)"
     if config.result_summarization:
-        told = await report_summary.fit(script, turn, words, told)
-    return HEARSAY.format(name=agent.name, said=quote(told))
+        report = await report_summary.fit(script, turn, words, report)
+    return HEARSAY.format(name=agent.name, said=quote(report))
 
 
 def _refuse_private(script: Assistant, turn: Turn, agent: RemoteSpecialist) -> None:
@@ -210,13 +210,13 @@ async def _reserve(
     billing = ledger.BillingContext(script.key, turn.payer, Purpose.REMOTE, is_share=True)
     while True:
         try:
-            held = ledger.store().reserve(
+            reservation = ledger.store().reserve(
                 billing, estimate, state.budget_config(script), script.clock.seconds()
             )
         except LimitReachedError as hit:
             await extend(script, turn, hit)
         else:
-            return _MessagePayment(script, turn, agent, held, asked, asked is not None)
+            return _MessagePayment(script, turn, agent, reservation, asked, asked is not None)
 
 
 # ---- asking ------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ def _record_end(
     Raises:
         ToolError: it brought nothing.
     """
-    name, said = payment.agent.name, quote(standing.text or "it says not why")
+    name, explanation = payment.agent.name, quote(standing.text or "it says not why")
     _note(payment, standing.state)
     if standing.state == COMPLETED:
         remote_tasks.end(wait)
@@ -316,7 +316,9 @@ def _record_end(
             CONSENT.format(name=name) if is_consent else f"{name} asks on and on; do without it"
         )
     remote_tasks.end(wait, standing.state)
-    raise ToolError(f"{name} could not do it ({standing.state}). It says, as hearsay: {said}")
+    raise ToolError(
+        f"{name} could not do it ({standing.state}). It says, as hearsay: {explanation}"
+    )
 
 
 async def _exchange(
@@ -331,7 +333,7 @@ async def _exchange(
     clock, config, agent = payment.script.clock, payment.agent.remote.config, payment.agent
     ends_at, pause, failed = clock.seconds() + config.seconds, FIRST_POLL_SECONDS, 0
     row = wait.row
-    sent = AgentMessage(
+    message = AgentMessage(
         # The id lets an agent recognise the same message when it is sent twice.
         new_key(24) if payment.is_answer else row.id,
         words,
@@ -341,13 +343,13 @@ async def _exchange(
     )
     if payment.is_answer:
         remote_tasks.note_state(wait, remote_tasks.OPEN)
-    standing = await _send(payment, card, sent)
+    standing = await _send(payment, card, message)
     remote_tasks.note_place(wait, standing.task, standing.context)
     while standing.state == WORKING:
-        left = ends_at - clock.seconds()
-        if left <= 0:
+        seconds_left = ends_at - clock.seconds()
+        if seconds_left <= 0:
             raise ToolTimeoutError(LATE.format(seconds=config.seconds))
-        await deferLater(clock, min(pause, left))
+        await deferLater(clock, min(pause, seconds_left))
         pause = min(POLL_FACTOR * pause, LONGEST_POLL_SECONDS)
         try:
             standing, failed = await agent.get(card, row.task), 0
@@ -384,5 +386,5 @@ def _note(payment: _MessagePayment, how: str) -> None:
     """Trace a step for `assistant why`, with its cost but without any words."""
     wait = payment.wait
     tokens, cost = (0, 0) if wait is None else (wait.row.tokens, wait.row.cost_nano)
-    told = f"{payment.agent.name}: {how}; {number(tokens)} tokens, ${cost / NANO:.4f}"
-    turn_lifecycle.note(payment.script, payment.turn, "asked elsewhere", told)
+    text = f"{payment.agent.name}: {how}; {number(tokens)} tokens, ${cost / NANO:.4f}"
+    turn_lifecycle.note(payment.script, payment.turn, "asked elsewhere", text)

@@ -63,18 +63,18 @@ async def fit(script: Assistant, turn: Turn, task: str, report: str) -> str:
     size = f"{len(report):,} characters"
     try:
         head = _part_for_model(script, report)
-        told, read = await _summary(script, turn, task, head), len(head)
-        whole = f"the first {read:,} of {size} of a report" if read < len(report) else ""
+        shown, summed_up = await _summary(script, turn, task, head), len(head)
+        whole = f"the first {summed_up:,} of {size} of a report" if summed_up < len(report) else ""
         note = f"(this sums up {whole or f'a report of {size}'})"
     except StaleEpochError:
         raise
     except AssistantError as error:
-        told, read = report, 0
+        shown, summed_up = report, 0
         note = f"(the rest of a report of {size} is cut, not summed up: {_why(error)})"
-    facts = {"characters": len(report), "is_summed_up": read > 0, "summed_up": read}
-    audit.record("report_shortened", script, **facts)
+    details = {"characters": len(report), "is_summed_up": summed_up > 0, "summed_up": summed_up}
+    audit.record("report_shortened", script, **details)
     turn_lifecycle.note(script, turn, "shortened a report", note.strip("()"))
-    return f"{cut_at_sentence(told, LONGEST_RESULT - LONGEST_NOTE)}\n{note}"
+    return f"{cut_at_sentence(shown, LONGEST_RESULT - LONGEST_NOTE)}\n{note}"
 
 
 def _why(error: AssistantError) -> str:
@@ -121,9 +121,9 @@ async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str
     # The limit on replies must not cut a summary off, which is longer.
     limit = state.read(script, "llm_max_tokens")
     own: dict[str, Any] = {} if limit is None else {"max_tokens": max(limit, LONGEST_ANSWER_TOKENS)}
-    asked = metered.ask(request, purpose=Purpose.DELEGATION, **own)
+    call = metered.ask(request, purpose=Purpose.DELEGATION, **own)
     try:
-        reply = await asked.addTimeout(seconds, script.clock)
+        reply = await call.addTimeout(seconds, script.clock)
     except DeadlineError:
         raise ModelTimeoutError(f"no summary within {seconds:g} s") from None
     turn.count(reply.usage)

@@ -136,7 +136,7 @@ def begin(
     if name:
         # Before it is in the inbox: after a crash in between, the name still has an outcome.
         with transaction.atomic():
-            programs.keep(request, name, body, seconds, is_order=is_order)
+            programs.save(request, name, body, seconds, is_order=is_order)
             if storing is not None:
                 storing(request.event)
     programs.expect(request, seconds)
@@ -228,8 +228,8 @@ def _judge(script: Assistant, body: str, person: Being | None, is_order: bool) -
 def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
     known = script.work.senders.people.get(person_of(person))
     standing = STRANGER if known is None else known.standing()
-    kept = [trust for lock, trust in ear.trust_overrides if meets(person, lock, script.obj)]
-    return replace(standing, trust_override=kept[0]) if kept else standing
+    overrides = [trust for lock, trust in ear.trust_overrides if meets(person, lock, script.obj)]
+    return replace(standing, trust_override=overrides[0]) if overrides else standing
 
 
 def _admitted(script: Assistant, trace: DecisionTrace, body: str) -> str:

@@ -170,10 +170,10 @@ _USED = ("calls", "prompt_tokens", "completion_tokens")
 def begin_audit_log(script: Assistant) -> None:
     """Begin the audit log of an assistant that has none."""
     if not audit.is_begun(script):
-        told = audit_event(
+        entry = audit_event(
             "AssistantCreated", assistant_key=script.key, begun_with=_standing(script)
         )
-        state.write(script, told)
+        state.write(script, entry)
 
 
 def separate_control_lock(script: Assistant) -> None:
@@ -197,14 +197,14 @@ def _standing(script: Assistant) -> dict[str, Any]:
     lockout.pop("at", None)
     calls = dict(metrics.get("tool_calls", {}))
     active = goals.active(state.read(script, "current_goals"))
-    found = {
+    values = {
         "is_stopped": bool(state.read(script, "emergency_stop")),
         "lockout": lockout,
         "goals": {str(goal["id"]): _goal(goal) for goal in active},
         "questions": {
-            str(asked.number): _question(asked)
-            for asked in approvals.stored(script)
-            if not asked.choice
+            str(question.number): _question(question)
+            for question in approvals.stored(script)
+            if not question.choice
         },
         "usage": {name: usage.get(name, 0) for name in _USED} if usage else {},
         "tick_count": usage.get("ticks", 0),
@@ -214,7 +214,7 @@ def _standing(script: Assistant) -> dict[str, Any]:
         "powers": _powers(script),
         "permissions": sorted(script.obj.permissions.all()) if script.obj is not None else [],
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _powers(script: Assistant) -> dict[str, Any]:
@@ -224,8 +224,8 @@ def _powers(script: Assistant) -> dict[str, Any]:
 
 
 def _goal(goal: goals.StoredGoal) -> dict[str, Any]:
-    told = {"description": goal["text"], "priority": goal["priority"], "status": "active"}
-    return {**told, "parent_id": goal.get("parent")}
+    fields = {"description": goal["text"], "priority": goal["priority"], "status": "active"}
+    return {**fields, "parent_id": goal.get("parent")}
 
 
 def _question(asked: Question) -> dict[str, Any]:

@@ -45,10 +45,10 @@ def config() -> OtelConfig:
     Raises:
         ConfigurationError: something in it is wrong, or a package that it needs is missing.
     """
-    read = OtelConfig.from_settings(settings)
-    if read.endpoint and not _is_installed():
+    otel_config = OtelConfig.from_settings(settings)
+    if otel_config.endpoint and not _is_installed():
         raise ConfigurationError(MISSING.format(name=OtelConfig.NAME))
-    return read
+    return otel_config
 
 
 def _is_installed() -> bool:
@@ -65,13 +65,13 @@ def begin() -> TurnExporter | None:
         None where it does not, and where the setting is wrong, which the system check reports.
     """
     try:
-        read = config()
+        otel_config = config()
     except ConfigurationError as error:
         logger.log_err(f"[assistant] no turn is exported: {error}")
         return None
-    if not read.endpoint:
+    if not otel_config.endpoint:
         return None
-    export = TurnExporter(read)
+    export = TurnExporter(otel_config)
     ENDED.append(export.take)
     reactor.addSystemEventTrigger("before", "shutdown", export.end)
     return export

@@ -51,7 +51,7 @@ def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> TurnSpan:
         name: of the assistant.
         with_words: whether what was said may be included.
     """
-    turn, ended = record.turn, record.began if record.ended is None else record.ended
+    turn, ended_at = record.turn, record.began if record.ended is None else record.ended
     attributes: dict[str, Value] = {
         KIND: "AGENT",
         "gen_ai.operation.name": "invoke_agent",
@@ -69,11 +69,11 @@ def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> TurnSpan:
         attributes["input.value"] = "\n".join(event.body for event in turn.events)
         attributes["output.value"] = "\n".join(_spoken(record))
     # A step that the turn's end cut off has no duration, and lasts until that end.
-    below = tuple(_step(record, step, ended, with_words=with_words) for step in record.steps)
+    below = tuple(_step(record, step, ended_at, with_words=with_words) for step in record.steps)
     error = record.broke_off
     if record.stop is not None and record.stop.is_failure:
         error = record.stop.reason.value
-    return TurnSpan(f"invoke_agent {name}", record.began, ended, attributes, False, error, below)
+    return TurnSpan(f"invoke_agent {name}", record.began, ended_at, attributes, False, error, below)
 
 
 def _spoken(record: RecordedTurn) -> Iterator[str]:
@@ -129,13 +129,13 @@ def _model_call_span(
 
 def _words_of(call: RecordedCall) -> dict[str, Value]:
     """The messages of a call, in both directions."""
-    sent = [dict(message) for message in call.messages]
+    messages = [dict(message) for message in call.messages]
     attributes: dict[str, Value] = {
-        "gen_ai.input.messages": _json([_message(each) for each in sent]),
-        "input.value": _json(sent),
+        "gen_ai.input.messages": _json([_message(each) for each in messages]),
+        "input.value": _json(messages),
         "input.mime_type": JSON,
     }
-    for number, message in enumerate(sent):
+    for number, message in enumerate(messages):
         attributes |= _flat(f"llm.input_messages.{number}.message", message)
     if call.reply is not None:
         answer: Message = {"role": "assistant", "content": call.reply.content}
@@ -192,13 +192,13 @@ def _tool_span(use: ToolUse, ended: float, *, with_words: bool) -> TurnSpan:
         "tool.name": name,
     }
     if with_words:
-        given = _json(use.call.arguments)
+        arguments = _json(use.call.arguments)
         attributes |= {
             "gen_ai.tool.call.id": use.call.id,
-            "gen_ai.tool.call.arguments": given,
+            "gen_ai.tool.call.arguments": arguments,
             "gen_ai.tool.call.result": use.text,
-            "tool.parameters": given,
-            "input.value": given,
+            "tool.parameters": arguments,
+            "input.value": arguments,
             "input.mime_type": JSON,
             "output.value": use.text,
         }
@@ -207,5 +207,5 @@ def _tool_span(use: ToolUse, ended: float, *, with_words: bool) -> TurnSpan:
 
 
 def _json(value: Mapping[str, object] | Sequence[object]) -> str:
-    given = dict(value) if isinstance(value, Mapping) else value
-    return json.dumps(given, ensure_ascii=False, default=str)
+    plain = dict(value) if isinstance(value, Mapping) else value
+    return json.dumps(plain, ensure_ascii=False, default=str)

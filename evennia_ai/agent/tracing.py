@@ -67,7 +67,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
     config = trace_config()
     if not _is_kept(config):
         return None
-    records, ended = script.work.decisions, script.clock.seconds()
+    records, ended_at = script.work.decisions, script.clock.seconds()
     answer = " ".join(answers_of(turn))
 
     def write() -> None:
@@ -78,7 +78,7 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
                 stop,
                 records.find(event.number),
                 answer=answer,
-                ended=ended,
+                ended=ended_at,
                 keeps_private=config.private_words,
                 may_keep_words=not (turn.is_unkept and is_unstorable(script, event)),
             )
@@ -92,8 +92,8 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
 def insert(assistant: int, rows: list[MessageTrace]) -> None:
     """Insert rows with one statement."""
     if rows:
-        made = [(assistant, *in_columns(row)) for row in rows]
-        statements.insert(TracedMessage, ("assistant", *COLUMNS), made)
+        values = [(assistant, *in_columns(row)) for row in rows]
+        statements.insert(TracedMessage, ("assistant", *COLUMNS), values)
 
 
 def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
@@ -119,10 +119,10 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     """
     for row in TracedMessage.objects.filter(assistant=assistant, person=person):
         _forget_row(row)
-    named = Q()
+    condition = Q()
     for known in name.known:
-        named |= Q(words__icontains=known) | Q(answer__icontains=known)
-    for row in TracedMessage.objects.filter(named, assistant=assistant) if name.known else ():
+        condition |= Q(words__icontains=known) | Q(answer__icontains=known)
+    for row in TracedMessage.objects.filter(condition, assistant=assistant) if name.known else ():
         # The query finds parts of words as well; only whole names are hidden.
         words, answer = name.hidden(row.words), name.hidden(row.answer)
         if (words, answer) != (row.words, row.answer):

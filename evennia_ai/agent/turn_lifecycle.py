@@ -62,15 +62,15 @@ def take(script: Assistant) -> Turn | float | None:
     now, config = script.clock.seconds(), state.hearing_config(script)
     expire(script, now - config.expires_seconds)
     # A turn that a restart interrupted comes first: some of it was said already.
-    if begun := turns.checkpointed_events(script):
-        if delegations.is_awaited(script, begun[-1]):
-            noted = state.read(script, "current_tool_call")
-            return _note_resumed(script, turns.from_checkpoint(script, noted))
+    if events := turns.checkpointed_events(script):
+        if delegations.is_awaited(script, events[-1]):
+            checkpoint = state.read(script, "current_tool_call")
+            return _note_resumed(script, turns.from_checkpoint(script, checkpoint))
         aside.set_aside(script)
     # Before other messages: a person has just answered the question about this turn.
-    if held := holding.take_back(script):
-        note(script, held, "goes on", "after the question about it")
-        return held
+    if turn := holding.take_back(script):
+        note(script, turn, "goes on", "after the question about it")
+        return turn
     stored, wait = queueing.next_due(script)
     if stored is None:
         return wait
@@ -120,8 +120,8 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     remembered = episodes.of_turn(script, turn, stop)
     traced = tracing.of_turn(script, turn, stop)
     # The ledger's entries for the paid calls ride along: one commit a turn instead of two.
-    with ledger.store().joining_transaction() as ended:
-        writes, errors = _all_of(remembered.write, traced, ended), judged.errors
+    with ledger.store().joining_transaction() as ledger_write:
+        writes, errors = _all_of(remembered.write, traced, ledger_write), judged.errors
         turns.settle(script, turn, stop, consecutive_errors=errors, extra_writes=writes, **also)
     # After the commit, since a memory that was rolled back must get no vector.
     remembered.index()
@@ -144,13 +144,13 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
 
 def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
     """Combine some writes into one, in this order; None if there are none."""
-    wanted = [write for write in writes if write is not None]
+    actual_writes = [write for write in writes if write is not None]
 
     def write() -> None:
-        for each in wanted:
+        for each in actual_writes:
             each()
 
-    return write if wanted else None
+    return write if actual_writes else None
 
 
 def fail(script: Assistant, turn: Turn, error: Exception) -> None:
@@ -176,9 +176,9 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         return
     if isinstance(error, outages.DATABASE_ERRORS):
         # It passes, and no player's words caused it, so it must not lock the assistant either.
-        told = outages.describe_error(error)
+        description = outages.describe_error(error)
         stop = Stop(
-            StopReason.GAME_ERROR, told, is_counted=False, is_of_service=True, may_lock=False
+            StopReason.GAME_ERROR, description, is_counted=False, is_of_service=True, may_lock=False
         )
         try:
             close(script, turn, stop)
@@ -189,13 +189,13 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
                 notify_failure(script, turn.event)
             raise
         return
-    told = repr(error)
+    description = repr(error)
     if may_leave(WAYS["log"], turn.kept_audiences).is_allowed:
         logger.log_trace(f"[assistant] {script.key}: the tick failed")
     else:  # without the error's text, which may quote words of a private turn
-        told = type(error).__name__
-        signals.log_fault(f"{script.key}: the tick failed, {told}", error)
-    close(script, turn, Stop(StopReason.GAME_ERROR, f"internal error: {told}"))
+        description = type(error).__name__
+        signals.log_fault(f"{script.key}: the tick failed, {description}", error)
+    close(script, turn, Stop(StopReason.GAME_ERROR, f"internal error: {description}"))
 
 
 def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | None = None) -> None:
@@ -277,18 +277,20 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     now = script.clock.seconds()
     line = cooling_line(judged.cools) if judged.cools else spent_line(stop, now)
     is_told = notify_failure(script, turn.event, _why(stop), line=line)
-    told = "was waiting" if turn.event.kind == OWN else whether(is_told)
-    note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {told}")
+    ending = "was waiting" if turn.event.kind == OWN else whether(is_told)
+    note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {ending}")
     if stop.trouble:
-        outages.on_model_failed(script, stop, f"{_waiting(turn)} {told}")
+        outages.on_model_failed(script, stop, f"{_waiting(turn)} {ending}")
         return
     errors, limit = judged.errors, _most_errors(script)
     # What locks nobody must not be told as one more step on the way to it.
     counts = errors and stop.is_counted and stop.may_lock
     counted = f"{errors} of {limit} errors in a row" if counts else "it locks nobody"
     detail = f"{stop.reason.value}, {stop.detail} ({counted})"
-    whom, left = turn.event.sender_name, limit - errors if counts else None
-    outgoing.alert_staff(notices.failed(str(script.obj.key), whom, told, stop, left, detail))
+    whom, errors_left = turn.event.sender_name, limit - errors if counts else None
+    outgoing.alert_staff(
+        notices.failed(str(script.obj.key), whom, ending, stop, errors_left, detail)
+    )
 
 
 def _waiting(turn: Turn) -> str:
@@ -313,8 +315,8 @@ def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None
     whom = name if account == name else f"{name} ({account})"
     cause = _cause_to_lock(script, turn, stop)[0]
     note(script, turn, "cools off", f"{name} has to wait {wait}")
-    facts = {"person": turn.event.person, "seconds": round(seconds)}
-    audit.record("cooled_off", script, cause=cause or stop.reason.value, **facts)
+    details = {"person": turn.event.person, "seconds": round(seconds)}
+    audit.record("cooled_off", script, cause=cause or stop.reason.value, **details)
     if not stop.is_failure and turn.event.kind != TASK:
         notify_failure(script, turn.event, line=cooling_line(seconds))
     outgoing.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
@@ -333,7 +335,7 @@ def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dic
     is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
     # Without a location it fails for everybody alike.
     is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None
-    ended = Ended(
+    ending = Ended(
         person=NOBODY if is_nobodys else event.person,
         is_failure=stop.is_failure,
         is_counted=stop.is_counted and not is_theirs,
@@ -342,7 +344,7 @@ def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dic
         may_lock=stop.may_lock,
         is_person=not (event.person and _is_assistant(event.person)),
     )
-    judged = blame.judge(ended, now, config, _most_errors(script))
+    judged = blame.judge(ending, now, config, _most_errors(script))
     stored = blame.as_stored(now, config)
     return judged, {} if stored == state.read(script, "cooling") else {"cooling": stored}
 

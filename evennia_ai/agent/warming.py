@@ -94,8 +94,8 @@ async def _compare_ahead(script: Assistant) -> None:
     for first in range(0, max(len(texts), len(questions)), PORTION):
         part = slice(first, first + PORTION)
         for _ in range(MOST_TRIES):
-            found = await services.memory().likeness((GREETING,), texts[part], questions[part])
-            if found is not None:
+            likeness = await services.memory().likeness((GREETING,), texts[part], questions[part])
+            if likeness is not None:
                 break
         else:
             return

@@ -20,8 +20,8 @@ def _record(call: Call) -> Result:
 
 
 def _reset(call: Call) -> Result:
-    found = require_found(control.find_breaker(call.script, call.path["name"]))
-    name, scope = found.data["name"], found.data["scope"]
+    result = require_found(control.find_breaker(call.script, call.path["name"]))
+    name, scope = result.data["name"], result.data["scope"]
     # A breaker of the game serves all assistants, so closing it takes an owner.
     of_game = scope == control.GAME
     act = "reset breaker of the game" if of_game else "reset breaker"

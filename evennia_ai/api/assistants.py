@@ -71,15 +71,15 @@ def with_room(call: Call) -> dict[str, Any]:
     Raises:
         ProblemError: there is no such room, or the caller may not use it.
     """
-    given = dict(call.body)
-    if "location" in given:
-        found = creation.find_room(call.account, given["location"])
-        if not found.ok and found.problem is not ProblemKind.FORBIDDEN:
+    body = dict(call.body)
+    if "location" in body:
+        result = creation.find_room(call.account, body["location"])
+        if not result.ok and result.problem is not ProblemKind.FORBIDDEN:
             # An error of the body (400), not a 404: the assistant in the address exists.
-            found = Result(False, found.message, errors={"location": found.message})
-        raise_if_refused(found, has_input=True)
-        given["location"] = found.data
-    return given
+            result = Result(False, result.message, errors={"location": result.message})
+        raise_if_refused(result, has_input=True)
+        body["location"] = result.data
+    return body
 
 
 def made(call: Call, result: Result) -> Result[Any]:
@@ -92,16 +92,16 @@ def made(call: Call, result: Result) -> Result[Any]:
 
 
 def _create(call: Call) -> Result:
-    given = with_room(call)
-    key = given.pop("key")
-    return made(call, operations.create_assistant(key, **given, by=call.by, maker=call.account))
+    body = with_room(call)
+    key = body.pop("key")
+    return made(call, operations.create_assistant(key, **body, by=call.by, maker=call.account))
 
 
 def _update(call: Call) -> Result:
-    given = with_room(call)
-    if "location" in given:
+    body = with_room(call)
+    if "location" in body:
         require(call.account, "move", call.script)
-    updated = looks.update_assistant(call.script, **given, by=call.by, person=call.account)
+    updated = looks.update_assistant(call.script, **body, by=call.by, person=call.account)
     return updated.with_data(MadeAssistant(str(call.script.key)))
 
 
@@ -126,12 +126,12 @@ def _clone(call: Call) -> Result:
 
 
 def _adopt(call: Call) -> Result:
-    found = operations.find_npc(call.account, call.body["npc"])
-    if not found.ok:  # an error of the body, not a 404
-        errors = {"npc": found.message}
-        return Result(False, found.message, errors=errors)
+    result = operations.find_npc(call.account, call.body["npc"])
+    if not result.ok:  # an error of the body, not a 404
+        errors = {"npc": result.message}
+        return Result(False, result.message, errors=errors)
     name = call.body.get("key", "")
-    return made(call, operations.adopt(found.data, name, person=call.account, by=call.by))
+    return made(call, operations.adopt(result.data, name, person=call.account, by=call.by))
 
 
 def _release(call: Call) -> Result:

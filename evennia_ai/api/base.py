@@ -150,8 +150,8 @@ class ApiView(APIView):
         try:
             self.given = {} if row.reads else request.data
             body = validated(row.body or Nothing, self.given)
-            asked = query_of(request.query_params, row.query or Nothing)
-            query = validated(row.query or Nothing, asked)
+            parameters = query_of(request.query_params, row.query or Nothing)
+            query = validated(row.query or Nothing, parameters)
         except APIException as error:
             # Raised once the right was checked: 403 and 404 come before errors of the body, so that
             # a stranger learns nothing about the endpoint.
@@ -254,10 +254,10 @@ def find_allowed(act: str, person: Account, key: str | None) -> AssistantScript 
     Raises:
         ProblemError: there is no such assistant, or the person does not have the right.
     """
-    found = acts.find_allowed(act, person, key)
-    if not found.ok:
-        raise problem(found.problem, found.message)
-    return found.data
+    result = acts.find_allowed(act, person, key)
+    if not result.ok:
+        raise problem(result.problem, result.message)
+    return result.data
 
 
 def not_found(message: str) -> ProblemError:

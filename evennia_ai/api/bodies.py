@@ -158,8 +158,8 @@ def plain(value: object, depth: int = MOST_DEPTH_SHOWN) -> Any:
 
 def _sent(value: DataclassInstance) -> dict[str, Any]:
     """The fields of a result; a field whose default is None is left out if it is None."""
-    found = ((each, getattr(value, each.name)) for each in fields(value))
-    return {each.name: held for each, held in found if held is not None or each.default is MISSING}
+    values = ((each, getattr(value, each.name)) for each in fields(value))
+    return {each.name: item for each, item in values if item is not None or each.default is MISSING}
 
 
 def _plain_parts(value: Iterable[object], depth: int) -> Any:

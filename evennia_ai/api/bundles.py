@@ -47,10 +47,10 @@ class People(Plain):
 
     def to_internal_value(self, data: object) -> dict[str, Any]:
         """Validate a mapping of names to names."""
-        found = super().to_internal_value(data)
-        if not all(isinstance(each, str) and len(each) <= 100 for each in found.values()):
+        people = super().to_internal_value(data)
+        if not all(isinstance(each, str) and len(each) <= 100 for each in people.values()):
             raise ValidationError("These must be account names.")
-        return found
+        return people
 
 
 class BundleLookBody(StrictMapping):
@@ -91,10 +91,10 @@ def _read(call: Call) -> Steps[Result[Bundle]]:
         raw = yield from _decode(call.body["file"])
     except binascii.Error:
         return wrong_file(NO_BASE64)
-    found = yield from reading.reading_steps(raw)
-    if found.problem is ProblemKind.INVALID:
-        return wrong_file(found.message)
-    return found
+    result = yield from reading.reading_steps(raw)
+    if result.problem is ProblemKind.INVALID:
+        return wrong_file(result.message)
+    return result
 
 
 def _decode(text: str) -> Steps[bytes]:
@@ -106,41 +106,41 @@ def _decode(text: str) -> Steps[bytes]:
 
 
 async def _preview(call: Call) -> Result:
-    found: Result[Bundle] = await moving(_read(call))
-    if not found.ok:
-        return found
-    shown = reading.show_bundle(found.data, call.body.get("key", ""), call.body.get("people"))
+    result: Result[Bundle] = await moving(_read(call))
+    if not result.ok:
+        return result
+    preview = reading.show_bundle(result.data, call.body.get("key", ""), call.body.get("people"))
     # A preview succeeds even if an import would not: the obstacles are part of its data.
-    return Result(True, shown.message, shown.data)
+    return Result(True, preview.message, preview.data)
 
 
 async def _create(call: Call) -> Result:
-    given = with_room(call)
+    body = with_room(call)
     # Counted at the start: an assistant must not arrive active if all were stopped meanwhile.
-    return made(call, await moving(_import(call, given, emergency.count_of_stops())))
+    return made(call, await moving(_import(call, body, emergency.count_of_stops())))
 
 
 def _import(call: Call, given: dict[str, Any], stops: int) -> Steps[Result[Creation]]:
-    found = yield from _read(call)
-    if not found.ok:
-        return found.as_refusal()
-    wanted = {
+    result = yield from _read(call)
+    if not result.ok:
+        return result.as_refusal()
+    options = {
         "location": given.get("location"),
         "enable": given.get("enable", False),
         "maker": call.account,
     }
     key, people = given.get("key", ""), given.get("people") or {}
-    return (yield from reading.import_steps(found.data, key, people, call.by, wanted, stops))
+    return (yield from reading.import_steps(result.data, key, people, call.by, options, stops))
 
 
 async def _export(call: Call) -> Result:
-    found: Result[bytes] = await writing.export_assistant(call.script, by=call.by)
-    if found.ok and len(found.data) > MOST_SENT:
+    result: Result[bytes] = await writing.export_assistant(call.script, by=call.by)
+    if result.ok and len(result.data) > MOST_SENT:
         return Result.unavailable(
-            f"{call.script.key} has {len(found.data):,} bytes, and {MOST_SENT:,} can be sent at "
+            f"{call.script.key} has {len(result.data):,} bytes, and {MOST_SENT:,} can be sent at "
             "once; have it written into a file of the game instead."
         )
-    return found.map(lambda raw: BundleSent(b64encode(raw).decode()))
+    return result.map(lambda raw: BundleSent(b64encode(raw).decode()))
 
 
 def _as_operation(do: Callable[[Call], Coroutine[Any, Any, Result]]) -> Operation:

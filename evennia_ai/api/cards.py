@@ -124,37 +124,37 @@ def wrong_file(message: str) -> Result[Any]:
 
 def _read(call: Call) -> Result[CharacterCard]:
     try:
-        found = cards.read(b64decode(call.body["file"], validate=True))
+        result = cards.read(b64decode(call.body["file"], validate=True))
     except binascii.Error:
         return wrong_file(NO_BASE64)
-    return found if found.ok else wrong_file(found.message)
+    return result if result.ok else wrong_file(result.message)
 
 
 def _create(call: Call) -> Result:
-    given = with_room(call)
-    found = _read(call)
-    if not found.ok:
-        return found
-    made = cards.import_card(
-        found.data,
-        key=given.get("key", ""),
-        location=given.get("location"),
+    body = with_room(call)
+    card = _read(call)
+    if not card.ok:
+        return card
+    result = cards.import_card(
+        card.data,
+        key=body.get("key", ""),
+        location=body.get("location"),
         by=call.by,
         maker=call.account,
     )
-    if made.ok:
-        set_location(call, "card", key=made.data.key)
-    return made
+    if result.ok:
+        set_location(call, "card", key=result.data.key)
+    return result
 
 
 def _replace(call: Call) -> Result:
-    found = _read(call)
-    return cards.import_card(found.data, call.script, by=call.by) if found.ok else found
+    result = _read(call)
+    return cards.import_card(result.data, call.script, by=call.by) if result.ok else result
 
 
 def _preview(call: Call) -> Result:
-    found = _read(call)
-    return cards.show_card(found.data) if found.ok else found
+    result = _read(call)
+    return cards.show_card(result.data) if result.ok else result
 
 
 def _export(call: Call) -> CardSent:
@@ -163,11 +163,11 @@ def _export(call: Call) -> CardSent:
 
 
 def _import_pack(call: Call) -> Result:
-    found = lore_packs.read_given(call.body)
-    if not found.ok:
-        return Result(False, found.message, problem=ProblemKind.INVALID)
+    result = lore_packs.read_given(call.body)
+    if not result.ok:
+        return Result(False, result.message, problem=ProblemKind.INVALID)
     is_tried = call.query.get("preview") == "true"
-    return lore_packs.import_pack(found.data, by=call.by, is_tried=is_tried)
+    return lore_packs.import_pack(result.data, by=call.by, is_tried=is_tried)
 
 
 ROWS = (

@@ -50,7 +50,7 @@ def _for_all(
     kind: Callable[[int, list[str]], T],
 ) -> Deferred[Result[T]]:
     done = for_all_allowed(act, call.account, partial(do, by=call.by))
-    return done.addCallback(lambda found: found[0].map(lambda count: kind(count, found[1])))
+    return done.addCallback(lambda outcome: outcome[0].map(lambda count: kind(count, outcome[1])))
 
 
 def _stop_all(call: Call) -> Deferred[Result[AllStopped]]:

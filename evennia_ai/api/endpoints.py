@@ -83,10 +83,10 @@ PATHS: Mapping[str, tuple[dict[str, Any], str]] = {
 
 def addresses(rows: Iterable[Row]) -> list[URLPattern]:
     """Make the URL patterns of rows, in their order, each with all methods of its path."""
-    found: dict[str, list[Row]] = {}
+    rows_by_path: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row.route.path, []).append(row)
-    return [_address(where, methods) for where, methods in found.items()]
+        rows_by_path.setdefault(row.route.path, []).append(row)
+    return [_address(where, methods) for where, methods in rows_by_path.items()]
 
 
 def _address(where: str, rows: list[Row]) -> URLPattern:
@@ -132,10 +132,10 @@ def _responses(row: Row) -> dict[Any, Any]:
         (code, "application/json"): OpenApiResponse(PROBLEM, description=STATUS_TEXTS[code])
         for code in sorted(codes)
     }
-    sent = response_of(row)
-    done = OpenApiResponse(sent, description="Done.")
+    response = response_of(row)
+    done = OpenApiResponse(response, description="Done.")
     media = row.media or "application/json"
-    return {(row.status, media) if sent else row.status: done, **wrong}
+    return {(row.status, media) if response else row.status: done, **wrong}
 
 
 def _request(body: type[Field] | None) -> Any:
@@ -153,9 +153,11 @@ def _parameters(names: Iterable[str]) -> list[OpenApiParameter]:
 
 
 def _examples(row: Row) -> list[OpenApiExample]:
-    found, codes = [], [str(row.status)]
+    examples, codes = [], [str(row.status)]
     if row.example is not None:
-        found.append(OpenApiExample("Request", row.example, request_only=True))
+        examples.append(OpenApiExample("Request", row.example, request_only=True))
     if row.answer is not None:
-        found.append(OpenApiExample("Answer", row.answer, response_only=True, status_codes=codes))
-    return found
+        examples.append(
+            OpenApiExample("Answer", row.answer, response_only=True, status_codes=codes)
+        )
+    return examples

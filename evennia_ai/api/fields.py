@@ -201,12 +201,12 @@ def query_of(params: QueryDict, kind: type[StrictMapping]) -> dict[str, Any]:
         ValidationError: a parameter that is not a list occurs twice.
     """
     known = kind().fields
-    read: dict[str, Any] = {}
+    query: dict[str, Any] = {}
     for name, values in params.lists():
         if isinstance(known.get(name), serializers.ListField):
-            read[name] = values
+            query[name] = values
         elif len(values) > 1:
             raise ValidationError({name: ["This parameter occurs more than once."]})
         else:
-            read[name] = values[0]
-    return read
+            query[name] = values[0]
+    return query

@@ -34,7 +34,7 @@ def _trace(call: Call) -> Result:
         span = span_of(when, call.script.clock.seconds())
         if span is None:
             raise problem(ProblemKind.INVALID, f"{when!r} is not a time; a time is like {WHEN}.")
-    found = operations.trace(
+    result = operations.trace(
         call.script,
         span=span,
         words=query.get("words", ""),
@@ -43,7 +43,7 @@ def _trace(call: Call) -> Result:
         look=look_of(call),
     )
     # A game that keeps no trace has an empty one; that is not an error of the request.
-    return Result(True, found.message, found.data)
+    return Result(True, result.message, result.data)
 
 
 ROWS = (

@@ -53,8 +53,8 @@ class Throttle(SimpleRateThrottle):
         if not self.rate:
             return False
         self.now = self.timer()
-        kept = self.cache.get(self.get_cache_key(request, view), [])
-        self.history = [at for at in kept if at > self.now - self.duration]
+        requested_at = self.cache.get(self.get_cache_key(request, view), [])
+        self.history = [at for at in requested_at if at > self.now - self.duration]
         return bool(len(self.history) >= self.num_requests)
 
 

@@ -76,11 +76,11 @@ def _list(call: Call) -> LorePage:
 
 
 def _add(call: Call) -> Result:
-    given = {"keywords": [], **call.body}
-    made = _told(lore.add_lore(given.pop("text"), **given, by=call.by))
-    if made.ok:
-        set_location(call, "one-lore", memory=made.data.lore.key)
-    return made
+    fields = {"keywords": [], **call.body}
+    result = _told(lore.add_lore(fields.pop("text"), **fields, by=call.by))
+    if result.ok:
+        set_location(call, "one-lore", memory=result.data.lore.key)
+    return result
 
 
 def _change(call: Call) -> Result:

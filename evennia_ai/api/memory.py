@@ -72,22 +72,22 @@ def _named(part: Any) -> Any:
 
 
 def _list(call: Call) -> Result:
-    given, look = dict(call.query), look_of(call)
-    given.pop("reveal", None)
-    given["limit"] = min(limit_of(given), memory_rows.MOST_AT_ONCE)
-    if "person" in given:
-        given["person"] = dbref_of(given["person"])
-    return named(memories.list_memories(call.script, **given, look=look))
+    query, look = dict(call.query), look_of(call)
+    query.pop("reveal", None)
+    query["limit"] = min(limit_of(query), memory_rows.MOST_AT_ONCE)
+    if "person" in query:
+        query["person"] = dbref_of(query["person"])
+    return named(memories.list_memories(call.script, **query, look=look))
 
 
 def _add(call: Call) -> Result:
-    given = dict(call.body)
-    text = given.pop("text")
-    made = named(memories.add_memory(call.script, text, **given, by=call.by))
-    if made.ok:
-        key, memory = str(call.script.key), made.data.memory["key"]
+    body = dict(call.body)
+    text = body.pop("text")
+    result = named(memories.add_memory(call.script, text, **body, by=call.by))
+    if result.ok:
+        key, memory = str(call.script.key), result.data.memory["key"]
         set_location(call, "one-memory", key=key, memory=memory)
-    return made
+    return result
 
 
 def _correct(call: Call) -> Result:
@@ -98,8 +98,8 @@ def _correct(call: Call) -> Result:
 def _search(call: Call) -> Deferred[Result]:
     limit = min(call.query.get("limit", 10), limit_of(call.query))
     look, words = look_of(call), call.query["q"]
-    found = memories.search_memories(call.script, words, limit=limit, look=look)
-    return found.addCallback(named)
+    search = memories.search_memories(call.script, words, limit=limit, look=look)
+    return search.addCallback(named)
 
 
 ASLEEP = {

@@ -40,9 +40,9 @@ class HealthView(ApiView):
         """Serve the report; a caller over the limit gets that of a second ago instead of a 429."""
         counted = Throttle("anonymous_per_minute", f"health {counted_as(address_of(request.META))}")
         if not counted.allow_request(request, self):
-            kept = cache().get(KEPT)
-            if kept is not None:
-                return self.answer(kept, row.status, {})
+            cached = cache().get(KEPT)
+            if cached is not None:
+                return self.answer(cached, row.status, {})
         response = super().serve(row, request, path)
         # Only the public report: that of staff has reasons in it.
         if not request.user.is_authenticated:

@@ -91,9 +91,9 @@ def account_for(pk: int, address: str) -> Account:
         AuthenticationFailed: it is deleted or disabled.
         ProblemError: it may not use the API.
     """
-    found = acts.account_of(pk, address)
-    if found.problem is ProblemKind.NOT_FOUND:
-        raise AuthenticationFailed(found.message)
-    if not found.ok:
-        raise problem(found.problem, found.message)
-    return found.data
+    result = acts.account_of(pk, address)
+    if result.problem is ProblemKind.NOT_FOUND:
+        raise AuthenticationFailed(result.message)
+    if not result.ok:
+        raise problem(result.problem, result.message)
+    return result.data

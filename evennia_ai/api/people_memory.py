@@ -126,8 +126,8 @@ def _profiles(call: Call) -> AcquaintancePage:
 
 
 def _one_profile(call: Call) -> Any:
-    shown = profiles.show_profile(call.script, _person(call), look=look_of(call))
-    return _sent_profile(shown.data.profile) if shown.ok else shown
+    result = profiles.show_profile(call.script, _person(call), look=look_of(call))
+    return _sent_profile(result.data.profile) if result.ok else result
 
 
 ROWS = (

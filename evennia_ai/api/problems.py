@@ -115,8 +115,8 @@ def body_of(error: exceptions.APIException) -> dict[str, Any]:
     code = CODES.get(error.status_code, "error")
     if not isinstance(error, exceptions.ValidationError):
         known = dict(list(getattr(error, "fields", {}).items())[:MOST_FIELDS])
-        named = {"fields": known} if known else {}
-        return {"error": {"code": code, "message": _sentence(error.detail), **named}}
+        extra = {"fields": known} if known else {}
+        return {"error": {"code": code, "message": _sentence(error.detail), **extra}}
     fields = dict(list(_fields(error.detail))[:MOST_FIELDS])
     errors = "; ".join(f"{name}: {' '.join(texts)}" for name, texts in list(fields.items())[:3])
     message = f"What was given cannot be taken: {errors}"[:LONGEST_MESSAGE]

@@ -30,9 +30,9 @@ ASKED = {
 
 
 def _open(call: Call) -> Questions:
-    found = operations.questions(call.account, is_staff=is_staff(call.account)).data.questions
+    questions = operations.questions(call.account, is_staff=is_staff(call.account)).data.questions
     key = None if call.script is None else call.script.key
-    return Questions([each for each in found if key in (None, each["assistant"])])
+    return Questions([each for each in questions if key in (None, each["assistant"])])
 
 
 def _answer(call: Call) -> Deferred[Result]:

@@ -59,10 +59,10 @@ class _OpenApi30(GenerateJsonSchema):
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
         """Make a field optional; one that would be null is left out instead."""
-        made = super().default_schema(schema)
-        if "default" in made and made["default"] is None:
-            del made["default"], made["nullable"]
-        return made
+        json_schema = super().default_schema(schema)
+        if "default" in json_schema and json_schema["default"] is None:
+            del json_schema["default"], json_schema["nullable"]
+        return json_schema
 
     def field_title_should_be_set(self, schema: object) -> bool:
         """Return False: a title would only repeat the field's name."""
@@ -81,10 +81,12 @@ def response_of(row: Row) -> Any:
 def components(rows: Iterable[Row]) -> dict[str, Any]:
     """Generate the schemas of all results, by the names of their types."""
     kinds = dict.fromkeys([Problem, *(row.result for row in rows if row.result is not str)])
-    wanted: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
-    wanted = [(kind, "validation", TypeAdapter(kind)) for kind in kinds if kind is not None]
-    _, made = TypeAdapter.json_schemas(wanted, ref_template=REFERENCE, schema_generator=_OpenApi30)
-    return {**_sentences(), **made.get("$defs", {})}
+    inputs: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]]
+    inputs = [(kind, "validation", TypeAdapter(kind)) for kind in kinds if kind is not None]
+    _, definitions = TypeAdapter.json_schemas(
+        inputs, ref_template=REFERENCE, schema_generator=_OpenApi30
+    )
+    return {**_sentences(), **definitions.get("$defs", {})}
 
 
 def _sentences() -> dict[str, Any]:

@@ -173,10 +173,10 @@ def tell_of_bodies(result: dict[str, Any], **_: object) -> dict[str, Any]:
 @lru_cache(maxsize=4)
 def _make(prefix: str) -> dict[str, Any]:
     patterns = [path(prefix.lstrip("/"), include("evennia_ai.api.urls"))]
-    sent = {"securitySchemes": SCHEMES, "schemas": components(TABLE)}
-    with patched_settings(SETTINGS | {"APPEND_COMPONENTS": sent}):
-        made = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)
-        return dict(plain(made))
+    parts = {"securitySchemes": SCHEMES, "schemas": components(TABLE)}
+    with patched_settings(SETTINGS | {"APPEND_COMPONENTS": parts}):
+        schema = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)
+        return dict(plain(schema))
 
 
 def openapi() -> dict[str, Any]:

@@ -39,10 +39,10 @@ class ReadOnlySessions:
 
 def _is_ours(request: HttpRequest) -> bool:
     try:
-        found = resolve(request.path_info, getattr(request, "urlconf", None))
+        match = resolve(request.path_info, getattr(request, "urlconf", None))
     except Resolver404:
         return False
-    return not APP_NAMES.isdisjoint(found.app_names)
+    return not APP_NAMES.isdisjoint(match.app_names)
 
 
 def _is_half_a_login(session: SessionBase) -> bool:

@@ -69,13 +69,13 @@ def _prompt(call: Call) -> Result:
 
 
 def _undo(call: Call) -> Result:
-    found = undoing.find_undo(call.script, call.body.get("number"))
-    return undoing.change_as(call.account, call.script, found, undoing.undo)
+    edit = undoing.find_undo(call.script, call.body.get("number"))
+    return undoing.change_as(call.account, call.script, edit, undoing.undo)
 
 
 def _redo(call: Call) -> Result:
-    found = undoing.find_redo(call.script)
-    return undoing.change_as(call.account, call.script, found, undoing.redo)
+    edit = undoing.find_redo(call.script)
+    return undoing.change_as(call.account, call.script, edit, undoing.redo)
 
 
 ROWS = (

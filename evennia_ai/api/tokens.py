@@ -160,18 +160,18 @@ def _account(call: Call) -> Account:
     Raises:
         ProblemError: it is another's and the caller is not allowed, or it does not exist.
     """
-    named = call.query.get("account")
-    if named is None or people.dbref_of(named) == f"*#{call.account.pk}":
+    name = call.query.get("account")
+    if name is None or people.dbref_of(name) == f"*#{call.account.pk}":
         return call.account
     # The right is checked first, so that nobody else learns which accounts exist.
     refused = refusal(OF_OTHERS, call.account)
     if refused is not None:
         raise problem(refused.problem, refused.message)
-    kind, _, number = named.partition("-")
-    wanted = AccountDB.objects.filter(pk=int(number)) if kind == "account" else None
-    account: Account | None = wanted.first() if wanted is not None else None
+    kind, _, number = name.partition("-")
+    accounts = AccountDB.objects.filter(pk=int(number)) if kind == "account" else None
+    account: Account | None = accounts.first() if accounts is not None else None
     if account is None:
-        raise not_found(f"There is no {named}.")
+        raise not_found(f"There is no {name}.")
     return account
 
 

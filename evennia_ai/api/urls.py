@@ -65,10 +65,10 @@ class Lost(ApiView):
 
 def _is_there(address: str) -> bool:
     try:
-        found = resolve(address)
+        match = resolve(address)
     except Resolver404:
         return False
-    return bool(found.url_name != "lost")
+    return bool(match.url_name != "lost")
 
 
 register_converter(ShortNumber, "ai_number")

@@ -39,11 +39,11 @@ _COLOUR = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[@-Z\\-_])")
 
 def ask_about_call(script: Assistant, turn: Turn, call: ToolCall) -> ToolResult:
     """Ask the people who may allow a call, and tell the model that it has to wait."""
-    asked = {"tool": call.name, "arguments": dict(call.arguments)}
+    entry = {"tool": call.name, "arguments": dict(call.arguments)}
     waiting = store.pending(script)
     # A tool that names a right proposes changes: one is decided before the next is proposed.
     is_one = right_for(call.name) is not None
-    alike = (q for q in waiting if q.call == asked or (is_one and q.call.get("tool") == call.name))
+    alike = (q for q in waiting if q.call == entry or (is_one and q.call.get("tool") == call.name))
     known = next(alike, None)
     if known is not None:
         text = f"question {known.number} about this is open already; wait for the answer"
@@ -100,10 +100,12 @@ def describe_call(
 
     What is cut says how long it is, so that nobody approves hidden text unawares.
     """
-    asked = [listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people]
-    is_private = not may_leave(WAYS["question"], turn.held, asked).is_allowed
-    given = shown(call.arguments, is_private=True) if is_private else _shortened(call.arguments)
-    words = json.dumps(given, ensure_ascii=False)
+    listeners = [
+        listener(name_of(each, None), (person_audience(person_of(each)),)) for each in people
+    ]
+    is_private = not may_leave(WAYS["question"], turn.held, listeners).is_allowed
+    arguments = shown(call.arguments, is_private=True) if is_private else _shortened(call.arguments)
+    words = json.dumps(arguments, ensure_ascii=False)
     line = one_line(words, MOST_SHOWN)
     if len(words) > MOST_SHOWN:
         line += f" ({len(words):,} characters in all)"

@@ -79,7 +79,7 @@ class _People:
         """Put a question to them and wait, unless all other turns would have to wait as well."""
         if holding.is_full(self.script, self.turn) and store.find_key(asking.key) is None:
             return Answer(QuestionOutcome.CROWDED)
-        asked = approvals.ask(
+        answer = approvals.ask(
             self.script,
             asking,
             timeout_seconds=timeout_seconds,
@@ -87,7 +87,7 @@ class _People:
             root=delegations.root_of(self.script, self.event),
             is_moot=self.is_moot,
         )
-        return await holding.wait(self.script, self.turn, asked)
+        return await holding.wait(self.script, self.turn, answer)
 
 
 async def ask(
@@ -119,7 +119,7 @@ async def ask(
         config,
         _People(script, event, turn, hit, is_moot),
         extensions,
-        lambda name, facts: audit.record(name, script, **facts),
+        lambda name, details: audit.record(name, script, **details),
         _report,
         (CancelledError,),
     )
@@ -149,9 +149,9 @@ def _policy_for(script: Assistant, hit: LimitReachedError) -> tuple[OnLimit, Ext
 
 def _is_of_game(hit: LimitReachedError) -> bool:
     """True for a cap on money that the game sets: its own, a player's, or every assistant's."""
-    given = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
+    caps = getattr(settings, GAME_NAME, {}).get(Scope.ASSISTANT, {})
     is_own = account_of(hit).scope is Scope.ASSISTANT
-    return not is_own or bool(given.get(hit.kind.removeprefix(MONEY)))
+    return not is_own or bool(caps.get(hit.kind.removeprefix(MONEY)))
 
 
 def _is_moot(script: Assistant, hit: LimitReachedError) -> bool:
@@ -221,22 +221,22 @@ class TurnLimits:
 
     def cut(self, turn: Turn, hit: LimitReachedError) -> None:
         """Record that what exceeded a limit was left out."""
-        kept, event = hit.cap, turn.event
-        audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=kept)
-        told = f"{hit.kind}: {hit.used:g} were wanted, {kept:g} kept"
-        self.script.work.decisions.note([event.number], "limit", told)
+        cap, event = hit.cap, turn.event
+        audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=cap)
+        text = f"{hit.kind}: {hit.used:g} were wanted, {cap:g} kept"
+        self.script.work.decisions.note([event.number], "limit", text)
 
 
 def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
     """Raise a cap of the ledger once, however many turns met it and share the answer."""
-    met = (hit.scope, hit.kind, hit.cap)
-    if met in _RAISED:
+    limit = (hit.scope, hit.kind, hit.cap)
+    if limit in _RAISED:
         return
     if len(_RAISED) >= MOST_KEPT:
         # At worst an answer that turns still share raises its cap a second time.
         _RAISED.clear()
     ledger.grant(hit, decision.extension, by=decision.reason.value)
-    _RAISED.add(met)  # after the grant, so that the next turn tries again if the ledger failed
+    _RAISED.add(limit)  # after the grant, so that the next turn tries again if the ledger failed
 
 
 def task_of(turn: Turn) -> str:

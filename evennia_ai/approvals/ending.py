@@ -24,16 +24,16 @@ def give(script: Assistant, question: Question, choice: Choice, by: Being) -> bo
         True where somebody waits for it; otherwise it is kept for a turn that asks the same again.
     """
     person, waiting = person_of(by), WAITING.get(question.asking.key)
-    facts = {"by": person, "choice": choice.id}
+    details = {"by": person, "choice": choice.id}
     if waiting is not None and waiting.number == question.number:
         answer = Answer(QuestionOutcome.ANSWERED, choice.id, by.key)
-        resolve(waiting, answer, "question_answered", f"{by.key} answered {choice.id}", **facts)
+        resolve(waiting, answer, "question_answered", f"{by.key} answered {choice.id}", **details)
         return True
     # `kept_until` is set after a restart, when the turn that asked may be on its way back.
     until = question.kept_until or script.clock.seconds() + KEPT_SECONDS
-    kept = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
-    telling.record("question_answered", script, question, is_kept=True, **facts)
-    store.put(script, kept)
+    answered = replace(question, choice=choice.id, by=by.key, expires_at=0.0, kept_until=until)
+    telling.record("question_answered", script, question, is_kept=True, **details)
+    store.put(script, answered)
     telling.announce()
     return False
 
@@ -48,16 +48,16 @@ def claim(script: Assistant, question: Question, by: Being) -> None:
 
 def drop(script: Assistant, question: Question, by: Being) -> None:
     """Close a question without an answer; what waits for it goes on as after a no."""
-    facts = {"by": person_of(by)}
-    _discard(script, question, f"{by.key} dropped it", **facts)
+    details = {"by": person_of(by)}
+    _discard(script, question, f"{by.key} dropped it", **details)
 
 
-def _discard(script: Assistant, question: Question, why: str, **facts: Any) -> None:
+def _discard(script: Assistant, question: Question, why: str, **details: Any) -> None:
     waiting = WAITING.get(question.asking.key)
     if waiting is not None and waiting.number == question.number:
-        resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why, **facts)
+        resolve(waiting, Answer(QuestionOutcome.DISCARDED), "question_discarded", why, **details)
     else:
-        telling.close(script, question, "question_discarded", why, **facts)
+        telling.close(script, question, "question_discarded", why, **details)
 
 
 def discard_of(script: Assistant, person: str) -> None:

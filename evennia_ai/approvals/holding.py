@@ -93,8 +93,8 @@ def _seat_of(script: Assistant, turn: Turn) -> Seat | None:
     if seat is None or seat.turn is not turn or len(script.work.aside) >= MOST_ASIDE:
         return None
     # In the middle of an effect nothing is set aside: its outcome would be unknown.
-    noted = state.read(script, "current_tool_call")
-    return None if noted and "tool" in noted else seat
+    checkpoint = state.read(script, "current_tool_call")
+    return None if checkpoint and "tool" in checkpoint else seat
 
 
 def is_full(script: Assistant, turn: Turn | None) -> bool:

@@ -70,14 +70,14 @@ def _value(script: Assistant, kind: LimitKind) -> float | None:
     if script.work is None or script.work.safety_problem:
         return None
     name, *keys = LIMITS[kind].path.split(".")
-    found: object = state.read(script, name) if not keys else None
+    value: object = state.read(script, name) if not keys else None
     try:
         if name == "safety_config":
-            found = state.safety_config(script)
+            value = state.safety_config(script)
         elif name == "execution_config":
-            found = ExecutionConfig.from_stored(state.read(script, name))
+            value = ExecutionConfig.from_stored(state.read(script, name))
     except ConfigurationError:
         return None
     for key in keys:
-        found = getattr(found, key)
-    return float(str(found))
+        value = getattr(value, key)
+    return float(str(value))

@@ -82,8 +82,8 @@ def _has(script: Assistant | None, being: Being, right: Right) -> bool:
 
 def listeners(script: Assistant, question: Question) -> list[Any]:
     """The accounts present that may decide a question, and those waiting elsewhere."""
-    found = _here(task_of(question))
-    return [account for account in found if may_decide(script, question, account)]
+    accounts = _here(task_of(question))
+    return [account for account in accounts if may_decide(script, question, account)]
 
 
 def _here(task: str) -> list[Any]:
@@ -134,8 +134,8 @@ def may_answer(script: Assistant, question: Question, person: Being, *, is_staff
 
 def right_for(tool: str) -> Right | None:
     """The right needed to approve a call of a tool; None: being asked is enough."""
-    found = REGISTRY.get(tool)
-    return found.confirmed_by if found is not None else None
+    spec = REGISTRY.get(tool)
+    return spec.confirmed_by if spec is not None else None
 
 
 def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
@@ -157,8 +157,10 @@ def who_may_allow(script: Assistant, event: Event, tool: str) -> list[Any]:
         return [account for account in online if seen(account).check_permstring("Admin")]
     # Otherwise the setting is the name of a person, or else a permission or lock string.
     # Anybody may be called like a permission, which must not make them approve anything.
-    named = [each for each in online if by.casefold() in _names(each) and not known_permission(by)]
-    return named or [account for account in online if _meets(script, account, by)]
+    by_name = [
+        each for each in online if by.casefold() in _names(each) and not known_permission(by)
+    ]
+    return by_name or [account for account in online if _meets(script, account, by)]
 
 
 def _names(account: typed_objects.Account) -> set[str]:

@@ -65,9 +65,9 @@ def _put_again(script: Assistant) -> None:
             continue
         # Kept only for a while: the turn that waited may never come back.
         kept_until = until if question.is_waited_for else 0.0
-        found = replace(question, told=(), kept_until=kept_until)
-        store.put(script, found)
-        look_later(script, found)
+        reopened = replace(question, told=(), kept_until=kept_until)
+        store.put(script, reopened)
+        look_later(script, reopened)
     _tidy(script)
     telling.announce()
 
@@ -97,8 +97,8 @@ def _greet(account: Account) -> None:
         is_asked = person in question.people
         if is_asked or (question.is_waited_for and may_decide(script, question, account)):
             people = question.people if is_asked else (*question.people, person)
-            told = tuple(item for item in question.told if item != person)
-            store.put(script, replace(question, people=people, told=told))
+            still_told = tuple(item for item in question.told if item != person)
+            store.put(script, replace(question, people=people, told=still_told))
     telling.announce()
 
 

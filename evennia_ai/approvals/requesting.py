@@ -55,14 +55,14 @@ def ask(
     """
     waiting = WAITING.get(asking.key)
     # Stored but waited for by nobody: asked before a restart, and perhaps answered since.
-    kept = store.find_key(asking.key) if waiting is None else None
+    earlier = store.find_key(asking.key) if waiting is None else None
     if root is None:
         waiting = None
-    elif kept is not None and kept[1].choice:
-        return succeed(_use_kept_answer(*kept))
-    elif kept is not None:
-        waiting = _reopen(*kept)
-        timeout_seconds = _seconds_left(*kept) or timeout_seconds
+    elif earlier is not None and earlier[1].choice:
+        return succeed(_use_kept_answer(*earlier))
+    elif earlier is not None:
+        waiting = _reopen(*earlier)
+        timeout_seconds = _seconds_left(*earlier) or timeout_seconds
     elif waiting is None:
         head = script if isinstance(root, _Itself) else root
         waiting = _open_question(script, asking.cleaned(), event, head)
@@ -104,9 +104,9 @@ def _reopen(script: Assistant, question: Question) -> Waiting:
     now = script.clock.seconds()
     grace_seconds = max(GRACE_SECONDS, question.kept_until - now)
     people = listeners(script, question)
-    found = telling.ask_these(question, people) if people else replace(question, told=())
-    telling.record("question_asked", script, found, people=found.people, is_again=True)
-    store.put(script, replace(found, kept_until=0.0))
+    reopened = telling.ask_these(question, people) if people else replace(question, told=())
+    telling.record("question_asked", script, reopened, people=reopened.people, is_again=True)
+    store.put(script, replace(reopened, kept_until=0.0))
     return Waiting(question.asking.key, question.number, script, grace_seconds=grace_seconds)
 
 

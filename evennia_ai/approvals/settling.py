@@ -27,9 +27,9 @@ UNKNOWN = "the game stopped meanwhile, and nobody knows whether it was done"
 
 def call_of(question: Question) -> ToolCall:
     """The call that a question is about."""
-    asked = question.call
+    call = question.call
     # One id for one yes: after a crash the audit log shows by it whether the call was run.
-    return ToolCall(f"question_{question.number}", asked["tool"], asked["arguments"])
+    return ToolCall(f"question_{question.number}", call["tool"], call["arguments"])
 
 
 def close_call(script: Assistant, question: Question, choice: str, by: Being) -> Question:
@@ -39,27 +39,27 @@ def close_call(script: Assistant, question: Question, choice: str, by: Being) ->
         The question with its answer.
     """
     name = name_of(by, script.obj)
-    kept = replace(question, choice=choice, by=name, expires_at=0.0, kept_until=0.0)
+    closed = replace(question, choice=choice, by=name, expires_at=0.0, kept_until=0.0)
     telling.close(
         script,
         question,
         "question_answered",
-        kept.answer,
-        kept=kept if choice == YES else None,
+        closed.answer,
+        kept=closed if choice == YES else None,
         by=person_of(by),
         choice=choice,
     )
-    return kept
+    return closed
 
 
 def notice(script: Assistant, question: Question, text: str) -> Event:
     """The event that tells the assistant of the outcome, so that it can tell the asker."""
-    told = {"id": new_key(12), "kind": NOTICE, "body": text, "at": script.clock.seconds()}
-    return Event.from_stored({**question.event, **told})
+    fields = {"id": new_key(12), "kind": NOTICE, "body": text, "at": script.clock.seconds()}
+    return Event.from_stored({**question.event, **fields})
 
 
 def settled(script: Assistant, question: Question, text: str) -> dict[str, Any]:
-    """The values for `turns.keep` when a call has ended: the question goes, the assistant is told.
+    """The values for `turns.save` when a call has ended: the question goes, the assistant is told.
 
     Args:
         text: the outcome; "": the assistant is not told, as after a stop.
@@ -80,4 +80,4 @@ def give_up(script: Assistant, question: Question) -> None:
     turn = turns.by_hand(script, Event.from_stored(question.event))
     turn.audit_events.append(aside.unknown(turn, call_of(question)))
     text = f"{question.by} said yes to question {question.number}; {UNKNOWN}"
-    turns.keep(script, turn, **settled(script, question, text))
+    turns.save(script, turn, **settled(script, question, text))

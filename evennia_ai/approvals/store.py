@@ -120,7 +120,7 @@ def transfer(owner: Assistant, heir: Assistant, question: Question) -> None:
 
     def write() -> None:
         _update(heir, question)
-        audit.keep(owner)
+        audit.save(owner)
         drop_copy(owner)
 
     _write(heir, write)
@@ -184,27 +184,27 @@ def find(number: int) -> Entry | None:
 def find_key(key: str) -> Entry | None:
     """The question stored under a key that is waited for, answered or not, and not expired."""
     # The column holds only the beginning of a long key; the full one is in the question.
-    found = _entries(StoredQuestion.objects.filter(key=key[:LONG]).exclude(state=CLOSED))
-    meant = (entry for entry in found if entry[1].is_waited_for and entry[1].asking.key == key)
+    entries = _entries(StoredQuestion.objects.filter(key=key[:LONG]).exclude(state=CLOSED))
+    meant = (entry for entry in entries if entry[1].is_waited_for and entry[1].asking.key == key)
     return next(meant, None)
 
 
 def _entries(rows: QuerySet[StoredQuestion]) -> list[Entry]:
     """The questions of some rows that are not expired, with their assistants' running scripts."""
-    found = list(rows.order_by("pk"))
-    if not found:
+    questions = list(rows.order_by("pk"))
+    if not questions:
         return []
     # Not all of the game, which may have a thousand.
-    scripts = {script.pk: script for script in assistants({row.assistant for row in found})}
-    ours = [row for row in found if row.assistant in scripts]
+    scripts = {script.pk: script for script in assistants({row.assistant for row in questions})}
+    ours = [row for row in questions if row.assistant in scripts]
     entries = [(scripts[row.assistant], question) for row, question in readable(ours)]
     return [entry for entry in entries if not entry[1].is_over(entry[0].clock.seconds())]
 
 
 def assistants(among: Collection[int] | None = None) -> list[Any]:
     """The scripts of all running assistants, or of those among these primary keys."""
-    found = scripts_with(ANY_TAG, among)
-    return [item for item in found if getattr(item, "work", None) is not None]
+    scripts = scripts_with(ANY_TAG, among)
+    return [item for item in scripts if getattr(item, "work", None) is not None]
 
 
 def why_closed(number: int) -> str:
@@ -233,10 +233,10 @@ def forget(assistant: int, _person: str, name: PersonNames) -> None:
 def _hidden(row: StoredQuestion, name: PersonNames) -> dict[str, str]:
     if not readable([row]):
         return {"key": "", "question": "", "state": CLOSED, "why": UNREADABLE}
-    asked = json.loads(row.question)
-    event = _without(asked.get("event", {}), ("sender_name", "body"), name)
-    told = _without(asked, ("prompt", "detail", "by"), name)
-    return {"question": json.dumps({**told, "event": event})}
+    question = json.loads(row.question)
+    event = _without(question.get("event", {}), ("sender_name", "body"), name)
+    texts = _without(question, ("prompt", "detail", "by"), name)
+    return {"question": json.dumps({**texts, "event": event})}
 
 
 def _without(row: Mapping[str, Any], keys: Iterable[str], name: PersonNames) -> dict[str, Any]:
@@ -263,10 +263,10 @@ def migrate_questions(script: Assistant) -> bool:
         return False
     try:
         with transaction.atomic():
-            found = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
+            questions = [Question.from_stored(item) for item in deserialize(attribute.value or [])]
             # Before they are inserted, so that no new question gets one of their numbers.
-            next_number(*(question.number for question in found))
-            for question in found:
+            next_number(*(question.number for question in questions))
+            for question in questions:
                 insert(script, _renumbered(question))
             script.attributes.remove(OLD)
     # The attribute then stays as it is, for the next start.

@@ -54,10 +54,10 @@ def _put_next(person: str, entries: list[store.Entry]) -> None:
     being = reach(person, question)
     if being is None or not tell(person, question, as_seen(question, script, being).line()):
         return
-    shown = replace(question, told=(*question.told, person))
+    updated = replace(question, told=(*question.told, person))
     # In the list too: the next person may be shown the same question, and adds to `told`.
-    entries[place] = (script, shown)
-    store.put(script, shown)
+    entries[place] = (script, updated)
+    store.put(script, updated)
 
 
 def close(
@@ -67,7 +67,7 @@ def close(
     why: str,
     *,
     kept: Question | None = None,
-    **facts: object,
+    **details: object,
 ) -> None:
     """Close a question: record how it ended, tell those who saw it, and put the next.
 
@@ -75,25 +75,25 @@ def close(
         event: the name of the audit event.
         why: how it ended, in words that follow "question 3 is closed:".
         kept: the answered question that is stored instead; None: it is removed.
-        facts: more for the audit event; `by` is the person who need not be told.
+        details: more for the audit event; `by` is the person who need not be told.
     """
-    record(event, script, question, **facts)
+    record(event, script, question, **details)
     if kept is None:
         store.close(script, question, why)
     else:
         store.put(script, kept)
     for person in question.told:
-        if person != facts.get("by"):
+        if person != details.get("by"):
             tell(person, question, f"Question {question.number} is closed: {why}.")
     announce()
 
 
-def record(event: str, script: Assistant, question: Question, **facts: object) -> None:
+def record(event: str, script: Assistant, question: Question, **details: object) -> None:
     """Record an event of a question, before the question is stored: both are written together."""
     # Only what it is about, never its words, which may be private.
     asking = question.asking
     about = {"number": question.number, "kind": asking.kind, "key": asking.key}
-    audit.record(event, script, **about, **facts)
+    audit.record(event, script, **about, **details)
 
 
 def ask_these(question: Question, people: Iterable[Being]) -> Question:

@@ -87,9 +87,9 @@ def start_anew() -> None:
 
 def is_waiting(question: Question) -> bool:
     """True where something in this process waits for the question."""
-    found = WAITING.get(question.asking.key)
+    waiting = WAITING.get(question.asking.key)
     # The same key may have been asked again, under another number.
-    return found is not None and found.number == question.number
+    return waiting is not None and waiting.number == question.number
 
 
 def leave(waiting: Waiting, waiter: Waiter) -> bool:
@@ -117,14 +117,14 @@ def _hand_over(waiting: Waiting, heir: Assistant) -> None:
     waiting.owner = heir
 
 
-def end(waiting: Waiting, event: str, why: str, **facts: Any) -> None:
+def end(waiting: Waiting, event: str, why: str, **details: Any) -> None:
     """Close the stored question, and tell those who were asked; see `telling.close`."""
     question = waiting.question
     if question is not None:
-        telling.close(waiting.owner, question, event, why, **facts)
+        telling.close(waiting.owner, question, event, why, **details)
 
 
-def resolve(waiting: Waiting, answer: Answer, event: str, why: str, **facts: Any) -> None:
+def resolve(waiting: Waiting, answer: Answer, event: str, why: str, **details: Any) -> None:
     """End a question for all waiters. From here on nothing else can end it."""
     waiters = list(waiting.waiters)
     waiting.waiters.clear()
@@ -133,7 +133,7 @@ def resolve(waiting: Waiting, answer: Answer, event: str, why: str, **facts: Any
     for waiter in waiters:
         waiter.stop()
     try:
-        end(waiting, event, why, **facts)
+        end(waiting, event, why, **details)
     finally:  # a database error must not keep anybody waiting for ever
         for waiter in waiters:
             # The first waiter to go on may cancel the others.

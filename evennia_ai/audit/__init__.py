@@ -70,9 +70,9 @@ def _later(seconds: float, call: Callable[[], None]) -> object:
 @lru_cache(maxsize=1)
 def current_writer() -> AuditWriter:
     """This server process's writer; it is flushed when the reactor shuts down."""
-    made = AuditWriter(_later)
-    reactor.addSystemEventTrigger("before", "shutdown", made.stop)
-    return made
+    writer = AuditWriter(_later)
+    reactor.addSystemEventTrigger("before", "shutdown", writer.stop)
+    return writer
 
 
 def record(event: str, subject: Script | str, **details: Any) -> None:
@@ -94,7 +94,7 @@ def record(event: str, subject: Script | str, **details: Any) -> None:
         current_writer().record(target, audit_event(event, **details))
 
 
-def keep(script: Script | str, events: Iterable[AuditEvent] = ()) -> None:
+def save(script: Script | str, events: Iterable[AuditEvent] = ()) -> None:
     """Store events, and those that wait, in the caller's transaction.
 
     The game's log and LISTENERS get them after the commit, or at once in a Django TestCase, which
@@ -108,7 +108,7 @@ def keep(script: Script | str, events: Iterable[AuditEvent] = ()) -> None:
     if target is None:
         _tell(script, events)
     else:
-        current_writer().keep(target, events)
+        current_writer().save(target, events)
 
 
 def _tell(subject: Script | str, events: Iterable[AuditEvent]) -> None:
@@ -152,8 +152,8 @@ def begun_among(scripts: Iterable[Script]) -> set[int]:
     if not current_writer().has_tables():
         return set()
     targets = {target.id: each.id for each in scripts if (target := subject_of(each)) is not None}
-    begun = RecordedEvent.objects.filter(originator_id__in=targets, originator_version=1)
-    return {targets[found] for found in begun.values_list("originator_id", flat=True)}
+    events = RecordedEvent.objects.filter(originator_id__in=targets, originator_version=1)
+    return {targets[originator] for originator in events.values_list("originator_id", flat=True)}
 
 
 def of(script: Script | str) -> Any:
@@ -194,14 +194,14 @@ def close(script: Script | str, reason: str) -> Path | None:
         return None
     app = application()
     with transaction.atomic():
-        current_writer().keep(target)
+        current_writer().save(target)
         if not app.count(target.name):
-            current_writer().keep(target, [audit_event("AssistantCreated")])
+            current_writer().save(target, [audit_event("AssistantCreated")])
         # Named first, since the last event contains the name.
         path = archive.path_for_all(target, app)
         details = {"reason": reason, "archive_path": str(path), "final_stats": _stats_of(script)}
-        current_writer().keep(target, [audit_event("AssistantArchived", **details)])
-        archive.put_away(target, app, path)
+        current_writer().save(target, [audit_event("AssistantArchived", **details)])
+        archive.flush(target, app, path)
         current_writer().forget(target)
     return path
 

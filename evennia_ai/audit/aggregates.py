@@ -83,9 +83,9 @@ class Fold:
         place = {"__module__": __name__, "__qualname__": f"{aggregate.__qualname__}.{name}"}
         fields = {"__annotations__": dict.fromkeys(defaults, Any)}
         body = {**place, **fields, "TOPIC": topic, "apply": apply}
-        made: type[Any] = new_class(name, (aggregate.Event,), {}, lambda names: names.update(body))
-        register_topic(topic, made)
-        return made
+        new: type[Any] = new_class(name, (aggregate.Event,), {}, lambda names: names.update(body))
+        register_topic(topic, new)
+        return new
 
 
 class Audited(Aggregate):
@@ -113,16 +113,16 @@ class Audited(Aggregate):
         if name not in self.FOLDS or not self.FOLDS[name].wanted.issubset(details):
             name = NOTED
         fold = self.FOLDS[name]
-        given = dict(fold.begun)
+        fields = dict(fold.begun)
         rest: dict[str, Any] = {}
         for key, value in details.items():
             is_own = key in fold.wanted or (key in fold.begun and key != "more")
-            (given if is_own else rest)[key] = value
+            (fields if is_own else rest)[key] = value
         if "event" in fold.details:
-            given["event"] = event
+            fields["event"] = event
         # The log is searched by time, so a clock that was set back must not reorder events.
-        given["timestamp"] = max(at, self.modified_on)
-        self.trigger_event(self.kinds[name], **{**given, "more": rest or None})
+        fields["timestamp"] = max(at, self.modified_on)
+        self.trigger_event(self.kinds[name], **{**fields, "more": rest or None})
 
     @property
     def created_at(self) -> str:

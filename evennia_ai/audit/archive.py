@@ -108,8 +108,8 @@ def files_of(folder: Path, subject: Subject, begun: str = "") -> list[tuple[int,
         begun: start of the audit log; "": also those of earlier logs of the same name, before it.
     """
     begin = f"{_stem(subject)}-{begun}"
-    found = [path for path in folder.glob("*.jsonl.gz") if path.name.startswith(begin)]
-    matches = [(match, path) for path in found if (match := _NAME.search(path.name))]
+    paths = [path for path in folder.glob("*.jsonl.gz") if path.name.startswith(begin)]
+    matches = [(match, path) for path in paths if (match := _NAME.search(path.name))]
     # Each log begins with version 1, so its start counts before the versions.
     ordered = sorted(
         (path.name[: match.start()], int(match[1]), int(match[2]), path) for match, path in matches
@@ -168,8 +168,10 @@ def _write(
 
 def _state_at(id_: UUID, version: int) -> Any:
     """The snapshot at a version, without which later events cannot be applied; None: no such."""
-    found = RecordedSnapshot.objects.filter(originator_id=id_, originator_version=version).first()
-    return json.loads(bytes(found.state)).get("state") if found else None
+    snapshot = RecordedSnapshot.objects.filter(
+        originator_id=id_, originator_version=version
+    ).first()
+    return json.loads(bytes(snapshot.state)).get("state") if snapshot else None
 
 
 def _line(mapper: Mapper[UUID], row: RecordedEvent) -> str:
@@ -240,15 +242,15 @@ def steps_of(subject: Subject, app: Application[UUID], config: AuditConfig | Non
     last = _last_to_archive(subject.id, config, newest)
     if last < first:
         return Archived(None, 0)
-    begun = _start_of_log(app, subject.id, last)
+    log_start = _start_of_log(app, subject.id, last)
     # An interrupted run may have written a file but not deleted all its rows; it is finished first.
-    for begin, end, _ in files_of(folder, subject, begun):
+    for begin, end, _ in files_of(folder, subject, log_start):
         if begin <= first <= end <= last:
             last, oldest = end, begin
             break
     else:
         oldest = first
-    path = file_of(folder, subject, begun, oldest, last)
+    path = file_of(folder, subject, log_start, oldest, last)
     if oldest == first:
         for _ in _write_file(subject, app.mapper, path, first, last):
             yield
@@ -280,11 +282,11 @@ def _last_to_archive(id_: UUID, config: AuditConfig, newest: int) -> int:
 def _start_of_log(app: Application[UUID], id_: UUID, version: int) -> str:
     try:
         aggregate: Audited = app.repository.get(id_, version=version)
-        begun = aggregate.created_on
+        start = aggregate.created_on
     # An unreadable log can still be archived, under a name that no other file has.
     except Exception:
-        begun = datetime_now_with_tzinfo()
-    return str(begun.strftime("%Y%m%dT%H%M%S%f"))
+        start = datetime_now_with_tzinfo()
+    return str(start.strftime("%Y%m%dT%H%M%S%f"))
 
 
 def _delete_some(id_: UUID, last: int) -> int:
@@ -310,7 +312,7 @@ def _prune(folder: Path, subject: Subject, config: AuditConfig) -> None:
             path.unlink(missing_ok=True)
 
 
-def put_away(subject: Subject, app: Application[UUID], path: Path) -> None:
+def flush(subject: Subject, app: Application[UUID], path: Path) -> None:
     """Export an audit log as a whole, then delete it.
 
     Call it in the transaction that deletes the assistant.
@@ -325,5 +327,5 @@ def put_away(subject: Subject, app: Application[UUID], path: Path) -> None:
 def path_for_all(subject: Subject, app: Application[UUID]) -> Path:
     """The path of the archive of a whole audit log, to which one more event will be added."""
     first, last = _version_range(subject.id)
-    begun = _start_of_log(app, subject.id, last)
-    return file_of(folder_of(policy()), subject, begun, first, last + 1)
+    log_start = _start_of_log(app, subject.id, last)
+    return file_of(folder_of(policy()), subject, log_start, first, last + 1)

@@ -176,9 +176,9 @@ class RecordMapper(Mapper[UUID]):
         topic, state = get_topic(type(domain_event)), dict(vars(domain_event))
         id_, version = state.pop("originator_id"), state.pop("originator_version")
         event = state.get("event") or topic.rpartition(":")[2]
-        kept = {k: v for k, v in state.items() if k not in NOBODY or NOBODY[k] != v}
+        fields = {k: v for k, v in state.items() if k not in NOBODY or NOBODY[k] != v}
         at = as_micros(state["timestamp"])
-        return NamedEvent(id_, version, topic, self.transcoder.encode(kept), str(event), at)
+        return NamedEvent(id_, version, topic, self.transcoder.encode(fields), str(event), at)
 
     def to_domain_event(self, stored_event: StoredEvent) -> DomainEventProtocol[UUID]:
         """The event of a stored form; an unknown kind becomes an event that is only counted."""

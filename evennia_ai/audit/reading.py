@@ -89,10 +89,10 @@ class AssistantApplication(Application[UUID]):
         """
         subject = _known(key)
         newest = archive.rows_of(subject.id).order_by("-originator_version")
-        found: int | None = newest.values_list("originator_version", flat=True).first()
-        if found is None:
+        version: int | None = newest.values_list("originator_version", flat=True).first()
+        if version is None:
             raise KeyError(f"there is no record of {subject.name}")
-        return found
+        return version
 
     def count(self, key: Script | str) -> int:
         """The number of events, including archived ones; 0 without an audit log."""
@@ -145,13 +145,13 @@ class AssistantApplication(Application[UUID]):
         subject = _known(key)
         before = archive.rows_of(subject.id).filter(at__lte=as_micros(moment))
         before = before.order_by("-at", "-originator_version")
-        found: int | None = before.values_list("originator_version", flat=True).first()
-        if found is None:
+        version: int | None = before.values_list("originator_version", flat=True).first()
+        if version is None:
             oldest = archive.oldest_of(subject.id)
             if oldest > 1:
                 raise ArchivedError(archive.archived_text(subject, oldest - 1))
             raise KeyError(f"there is no record of {subject.name} at {moment.isoformat()}")
-        return found
+        return version
 
     def page(
         self,
@@ -182,8 +182,8 @@ class AssistantApplication(Application[UUID]):
         # One query per name: for "event IN (...)" the database sorts all matches before the limit.
         names = dict.fromkeys(events)
         kinds = [rows.filter(event=name) for name in names] or [rows]
-        found = [row for kind in kinds for row in _newest(kind, most)]
-        entries = [_entry(*row) for row in found]
+        newest = [row for kind in kinds for row in _newest(kind, most)]
+        entries = [_entry(*row) for row in newest]
         return sorted(entries, key=lambda entry: -entry.version)[:most]
 
     def export(self, key: Script | str, stream: TextIO) -> int:
@@ -205,9 +205,9 @@ class AssistantApplication(Application[UUID]):
 
 def _known(key: Script | str) -> Subject:
     # A script that is not stored has no subject, but its name has one.
-    found = subject_of(key) or subject_of(str(getattr(key, "key", key)))
-    assert found is not None
-    return found
+    subject = subject_of(key) or subject_of(str(getattr(key, "key", key)))
+    assert subject is not None
+    return subject
 
 
 def _newest(rows: QuerySet[RecordedEvent], most: int) -> list[Any]:

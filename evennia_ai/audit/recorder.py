@@ -49,8 +49,8 @@ class _MappedErrors:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Raise the library's error."""
         if isinstance(error, db.Error):
-            named = getattr(persistence, type(error).__name__, persistence.PersistenceError)
-            raise named(str(error)) from error
+            error_class = getattr(persistence, type(error).__name__, persistence.PersistenceError)
+            raise error_class(str(error)) from error
 
 
 mapped_errors = _MappedErrors()
@@ -86,8 +86,8 @@ class DjangoAggregateRecorder(AggregateRecorder):
         if len(stored) > MOST_ROWS:
             parts = [stored[at : at + MOST_ROWS] for at in range(0, len(stored), MOST_ROWS)]
             with transaction.atomic(using=self.using, savepoint=False):
-                found = [self._insert(part, are_ids_wanted=are_ids_wanted) for part in parts]
-            return list(chain.from_iterable(found))
+                ids = [self._insert(part, are_ids_wanted=are_ids_wanted) for part in parts]
+            return list(chain.from_iterable(ids))
         if not stored:
             return []
         rows = list(map(_row_of, stored))
@@ -111,9 +111,9 @@ class DjangoAggregateRecorder(AggregateRecorder):
         rows = self.model.objects.using(self.using).filter(originator_id=originator_id, **where)
         rows = rows.order_by("-originator_version" if desc else "originator_version")
         with mapped_errors:
-            found = list(rows.values_list(*_READ)[:limit])
+            values = list(rows.values_list(*_READ)[:limit])
         return [
-            StoredEvent(id_, version, topic, bytes(state)) for id_, version, topic, state in found
+            StoredEvent(id_, version, topic, bytes(state)) for id_, version, topic, state in values
         ]
 
 
@@ -153,15 +153,15 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
         return ids
 
     def _find_ids(self, stored: Sequence[StoredEvent]) -> list[int]:
-        wanted = [(_as_uuid(event.originator_id), event.originator_version) for event in stored]
+        keys = [(_as_uuid(event.originator_id), event.originator_version) for event in stored]
         rows = self.model.objects.using(self.using).filter(
-            originator_id__in={id_ for id_, _ in wanted},
-            originator_version__in={version for _, version in wanted},
+            originator_id__in={id_ for id_, _ in keys},
+            originator_version__in={version for _, version in keys},
         )
         # The two lists also match other pairs, which are sorted out below.
         with mapped_errors:
-            found = {row[:2]: row[2] for row in rows.values_list(*COLUMNS[:2], "id")}
-        return [found[key] for key in wanted]
+            ids = {row[:2]: row[2] for row in rows.values_list(*COLUMNS[:2], "id")}
+        return [ids[key] for key in keys]
 
     def select_notifications(
         self,
@@ -181,10 +181,10 @@ class DjangoApplicationRecorder(DjangoAggregateRecorder, ApplicationRecorder):
         if topics:
             rows = rows.filter(topic__in=topics)
         with mapped_errors:
-            found = list(rows.values_list(*_READ, "id")[:limit])
+            values = list(rows.values_list(*_READ, "id")[:limit])
         return [
             Notification(id_, version, topic, bytes(state), number)
-            for id_, version, topic, state, number in found
+            for id_, version, topic, state, number in values
         ]
 
     def max_notification_id(self) -> int | None:

@@ -86,7 +86,7 @@ class AuditWriter:
                 self._timer = later(FLUSH_SECONDS, self._on_timer)
         item.tell(subject.name)
 
-    def keep(self, subject: Subject, events: Iterable[AuditEvent] = ()) -> None:
+    def save(self, subject: Subject, events: Iterable[AuditEvent] = ()) -> None:
         """Store events, and those that wait, in the transaction that is open.
 
         Raises:
@@ -191,7 +191,7 @@ class AuditWriter:
             # refused ("database is locked") if another one writes before it does.
             RecordedSnapshot.objects.filter(id=-1).update(at=0)
         try:
-            found: Audited = application().repository.get(subject.id)
+            aggregate: Audited = application().repository.get(subject.id)
         except AggregateNotFoundError:
             return self._begin(subject, waited, items)
         except PersistenceError:  # the database's trouble, which may pass
@@ -202,7 +202,7 @@ class AuditWriter:
                 f"[assistant] the record of {subject.name} cannot be read; it ends here"
             )
             return None
-        return found
+        return aggregate
 
     def _begin(
         self, subject: Subject, waited: list[PendingEvent], items: list[PendingEvent]
@@ -248,7 +248,7 @@ class AuditWriter:
             try:
                 if self.has_waiting(subject):
                     with transaction.atomic():
-                        self.keep(subject)
+                        self.save(subject)
                 return
             except RecordConflictError:
                 if not tries_left:

@@ -170,10 +170,10 @@ class EventStream:
 def _is_there(event: StoredEvent) -> bool:
     """True if an event is in the database, which alone tells a commit from a rollback here."""
     version = event.originator_version
-    found = application().recorder.select_events(
+    events = application().recorder.select_events(
         event.originator_id, gt=version - 1, lte=version, limit=1
     )
-    return bool(found) and found[0].state == event.state
+    return bool(events) and events[0].state == event.state
 
 
 def this_connection() -> Any:

@@ -129,8 +129,8 @@ class TurnModel:
         # The tick's time ran out before the call's own deadline; the service is not to blame.
         except DeadlineError:
             if self.turn.stopped_by:
-                told = f"no last word within {self.wrap_up_seconds:g} s"
-                raise ModelTimeoutError(told) from None
+                text = f"no last word within {self.wrap_up_seconds:g} s"
+                raise ModelTimeoutError(text) from None
             raise self.time.hit() from None
         except ModelTimeoutError as error:
             # No person is asked for more time if it is only the last word, or if nothing was sent.

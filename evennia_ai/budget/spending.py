@@ -188,8 +188,8 @@ class MeteredPayment:
         self._held.append(reservation)
         for warning in reservation.warnings:
             about, whose = account.name or "game", f"{Scope.PLAYER} {person}"
-            named = warning.replace(whose, f"{Scope.PLAYER} {key_of(person)}", 1)
-            outgoing.alert_staff(nearly_used_up(named, about))
+            text = warning.replace(whose, f"{Scope.PLAYER} {key_of(person)}", 1)
+            outgoing.alert_staff(nearly_used_up(text, about))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,12 +312,12 @@ class MeteredClient:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)
-        asked = TokenUsage(tokens, answer)
+        usage = TokenUsage(tokens, answer)
         known = {name: price for name, price in prices.values() if price is not None}
         unknown = next((name for name, price in prices.values() if price is None), None)
         return ledger.CostEstimate(
-            asked,
-            unknown or max(known, key=lambda name: cost_of(asked, known[name])),
+            usage,
+            unknown or max(known, key=lambda name: cost_of(usage, known[name])),
             None if unknown else highest(tuple(known.values())),
             TokenUsage(tokens, wanted.least),
             self.client.deadline_seconds,
@@ -327,13 +327,13 @@ class MeteredClient:
     def _prices(self, extra: dict[str, Any]) -> dict[str, tuple[str, Price | None]]:
         """Full name and price of each model that may answer, by its name in replies."""
         prices = ledger.prices()
-        named = [
+        models = [
             (reply_name, client.provider_name, extra.get("model", client.model))
             for reply_name, client in self._models()
         ]
         return {
             reply_name: (f"{provider}/{model}", price_of(prices, provider, model))
-            for reply_name, provider, model in named
+            for reply_name, provider, model in models
         }
 
     def name_of(self, reply: Reply) -> str:

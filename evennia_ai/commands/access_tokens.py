@@ -39,8 +39,8 @@ class TokenWords(WordCommand):
         if account is not None and self.session is None:
             self.show_usage("You can make a token only for yourself.")
         elif account is not None:
-            given = {"scope": scope.casefold()} if has_scope else {}
-            self.show(operations.make_token(account, name, **given))
+            options = {"scope": scope.casefold()} if has_scope else {}
+            self.show(operations.make_token(account, name, **options))
 
     def _revoke(self, rest: str) -> None:
         which, _, name = rest.partition(f" {OF} ")

@@ -30,8 +30,8 @@ class CmdAddress(Command):
     def _complaint(self, line: str) -> str:
         """Evennia's own message, which this command replaces."""
         text = gettext("Command '{command}' is not available.").format(command=line)
-        listed = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
-        names = [key for each in listed for key in (each.key, *each.aliases)]
+        commands = [each for each in self.cmdset if each.auto_help and each.access(self.caller)]
+        names = [key for each in commands for key in (each.key, *each.aliases)]
         near = string_suggestions(line, names, cutoff=0.7, maxnum=3)
         if not near:
             return str(text + gettext(' Type "help" for help.'))

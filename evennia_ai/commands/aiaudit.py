@@ -86,13 +86,13 @@ class CmdAiAudit(StaffCommand):
             return
         if not self.may("audit", script):
             return
-        found = log.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))
-        if not found.ok or not found.data.entries:
-            self.show(found)
+        result = log.audit_log(script, before=before, limit=MOST_SHOWN, events=tuple(words))
+        if not result.ok or not result.data.entries:
+            self.show(result)
             return
-        rows = [_row(entry, self.caller) for entry in found.data.entries]
-        title = f"{script.key}, {counted(found.data.count, 'entries')}, the newest first"
-        following = found.data.next
+        rows = [_row(entry, self.caller) for entry in result.data.entries]
+        title = f"{script.key}, {counted(result.data.count, 'entries')}, the newest first"
+        following = result.data.next
         event = f" {words[0]}" if words else ""
         foot = f"Older: aiaudit {script.key}{event} before {following}" if following else ""
         self.show_table(title, ("Version", "When", "What", "By"), rows, foot)
@@ -103,16 +103,16 @@ class CmdAiAudit(StaffCommand):
         elif self.may("audit", script):
             version = number_of(text)
             if version is not None:
-                found = log.audit_state(script, version)
+                result = log.audit_state(script, version)
             else:
-                found = log.audit_state(script, at=text)
-            self._show_state(script, found)
+                result = log.audit_state(script, at=text)
+            self._show_state(script, result)
 
-    def _show_state(self, script: AssistantScript, found: Result) -> None:
-        if not found.ok:
-            self.show(found)
+    def _show_state(self, script: AssistantScript, result: Result) -> None:
+        if not result.ok:
+            self.show(result)
             return
-        data = found.data
+        data = result.data
         head = f"{script.key} at version {data.version}, {clock_of(data.at)}"
         self.show_long("\n".join([head, *_state_lines(data.state)]))
 

@@ -85,11 +85,11 @@ class CmdAiExec(StaffCommand):
         self.show_table(title, head, rows, foot)
 
     def _explain_or_run(self, script: AssistantScript, name: str, more: str) -> None:
-        found = tools.find_tool(script, name)
-        if not found.ok:
-            self.show_usage(found.message)
+        result = tools.find_tool(script, name)
+        if not result.ok:
+            self.show_usage(result.message)
             return
-        tool = found.data
+        tool = result.data
         if more == EXPLAIN:
             if self.may("show tools", script):
                 self.show(Result(True, "\n".join(_described(tool))))
@@ -113,7 +113,7 @@ def _described(tool: ToolRow) -> list[str]:
 
 
 def _call_row(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    given = ", ".join(f"{key} = {value}" for key, value in (entry["parameters"] or {}).items())
+    arguments = ", ".join(f"{key} = {value}" for key, value in (entry["parameters"] or {}).items())
     came = "done" if entry["success"] else f"failed: {entry.get('error', '')}"
     when, ms = clock_of(entry["timestamp"]), entry["duration_ms"]
-    return when, entry["tool"], one_line(given, 80), one_line(came, 80), ms
+    return when, entry["tool"], one_line(arguments, 80), one_line(came, 80), ms

@@ -76,12 +76,12 @@ class CmdAiInteract(StaffCommand):
     def _show(self, script: AssistantScript) -> None:
         if not self.may("events", script):
             return
-        found = hearing.hearing_of(script)
+        result = hearing.hearing_of(script)
         heard = explaining.heard(script, limit=MOST_SHOWN, look=PrivateView.of(self.caller))
-        if not found.ok:
-            self.show(found)
+        if not result.ok:
+            self.show(result)
             return
-        lines = [found.message, *_settings(found.data)]
+        lines = [result.message, *_settings(result.data)]
         if heard.ok:
             waiting = [*map(_waiting, heard.data.waiting)]
             lines += ["  waiting" if waiting else f"  {'waiting':<20} nobody", *waiting]

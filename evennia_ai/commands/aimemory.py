@@ -107,8 +107,8 @@ class CmdAiMemory(StaffCommand):
         words = rest.casefold().split()
         kind = KINDS.get(words[0], "") if words else ""
         if kind or (words and words[0] in ("all", LORE)):
-            named = words.pop(0)
-            if named == LORE:
+            word = words.pop(0)
+            if word == LORE:
                 do_lore(self, "")
                 return
         page = number_of(words[0]) if words else 1
@@ -119,13 +119,15 @@ class CmdAiMemory(StaffCommand):
 
     def _show_page(self, script: AssistantScript, kind: str, page: int) -> None:
         after = (page - 1) * PAGE
-        found = operations.list_memories(script, kind=kind, after=after, limit=PAGE, look=self.look)
-        if after and after >= found.data.count:
-            pages = max(1, -(-found.data.count // PAGE))
+        result = operations.list_memories(
+            script, kind=kind, after=after, limit=PAGE, look=self.look
+        )
+        if after and after >= result.data.count:
+            pages = max(1, -(-result.data.count // PAGE))
             self.show_usage(f"There is no page {page}, only {pages}.")
             return
-        more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if found.data.next else ""
-        self.show_long(f"{found.message}{more}")
+        more = f"\nMore: aimemory {script.key} list {kind} {page + 1}" if result.data.next else ""
+        self.show_long(f"{result.message}{more}")
 
     def _search(self, script: AssistantScript, rest: str) -> None:
         if not rest:

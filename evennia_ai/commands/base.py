@@ -260,12 +260,12 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def for_all(self, act: str, do: Callable[[list[AssistantScript]], Deferred[Result]]) -> None:
         """Run an operation on all assistants that the caller has the right to; name the others."""
-        mine, refused = find_all_allowed(act, self.caller, counts_as_staff=self.is_staff)
-        if not (mine or refused):
+        mine, refusals = find_all_allowed(act, self.caller, counts_as_staff=self.is_staff)
+        if not (mine or refusals):
             self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
         if mine:
             self.show_later(do(mine))
-        for _, result in refused:
+        for _, result in refusals:
             self.show(result)
 
     def split_name(self, line: str) -> tuple[Any, str]:
@@ -310,12 +310,12 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def _by_name(self) -> dict[str, AssistantScript]:
         """The assistants by each name that the caller may use."""
-        found: dict[str, AssistantScript] = {}
+        scripts: dict[str, AssistantScript] = {}
         for script in operations.list_assistants():
             known = [str(script.key)] if knows_key(script, self.caller) else []
             for name in known or called(script.obj, self.caller):
-                found.setdefault(name.casefold(), script)
-        return found
+                scripts.setdefault(name.casefold(), script)
+        return scripts
 
     def _suggestions(self, name: str) -> str:
         keys = {known.casefold(): known for known in map(self.name_of, self._visible())}
@@ -325,8 +325,8 @@ class AssistantCommand(default_cmds.MuxCommand):
     def _visible(self) -> list[Any]:
         """The assistants to name in messages: those in the room, and those the caller knows."""
         # Others may be hidden behind a description; a message must not give them away.
-        listed = operations.list_assistants()
-        return [each for each in listed if knows_key(each, self.caller) or self.is_here(each)]
+        scripts = operations.list_assistants()
+        return [each for each in scripts if knows_key(each, self.caller) or self.is_here(each)]
 
     def _choices(self) -> str:
         names = list(map(self.name_of, self._visible()))
@@ -355,5 +355,5 @@ class StaffCommand(AssistantCommand):
         self, title: str, head: Sequence[str], rows: Iterable[Sequence[object]], foot: str
     ) -> None:
         """Show a table, a screen at a time; its third column is wrapped where a row is too long."""
-        shown = broken_rows(head, rows, 2, self.client_width())
-        self.show_long("\n".join(filter(None, (title, shown, foot))))
+        table = broken_rows(head, rows, 2, self.client_width())
+        self.show_long("\n".join(filter(None, (title, table, foot))))

@@ -35,10 +35,10 @@ def _line(row: SettingRow, width: int = VALUE_WIDTH) -> str:
 
 def listed(rows: Iterable[SettingRow]) -> list[str]:
     """Settings as lines under their headings."""
-    kept = list(rows)
+    all_rows = list(rows)
     lines = []
     for group in (*HEADINGS, OTHERS):
-        own = [row for row in kept if group_of(row["name"]) == group]
+        own = [row for row in all_rows if group_of(row["name"]) == group]
         if own:
             lines += [f"{group}:", *map(_line, own)]
     return lines
@@ -46,10 +46,10 @@ def listed(rows: Iterable[SettingRow]) -> list[str]:
 
 def overview(rows: Iterable[SettingRow]) -> list[SettingRow]:
     """Settings without the keys of containers that have their defaults: these are counted."""
-    kept = list(rows)
-    inner = Counter(row["name"].partition(".")[0] for row in kept if "." in row["name"])
+    all_rows = list(rows)
+    inner = Counter(row["name"].partition(".")[0] for row in all_rows if "." in row["name"])
     shown: list[SettingRow] = []
-    for row in kept:
+    for row in all_rows:
         if count := inner[row["name"]]:
             shown.append({**row, "value": counted(count, "settings")})
         elif "." not in row["name"] or not row["is_default"]:

@@ -101,13 +101,13 @@ def _tell(caller: Being, text: str) -> None:
 def _node(step: str, text: str, *options: dict[str, Any], default: object = None) -> Node:
     """Build a step from its title, text and options, and add the option to go back."""
     number = NUMBERS[step]
-    shown = [*options]
+    choices = [*options]
     if number > 1:
-        shown.append({"key": ("back", "b"), "desc": "the step before", "goto": STEPS[number - 2]})
+        choices.append({"key": ("back", "b"), "desc": "the step before", "goto": STEPS[number - 2]})
     if default is not None:
-        shown.append({"key": "_default", "goto": default})
+        choices.append({"key": "_default", "goto": default})
     title = f"A new assistant, {number} of {len(STEPS)}  {WAY_OUT}"
-    return f"{title}\n\n{literal(text)}", shown
+    return f"{title}\n\n{literal(text)}", choices
 
 
 def _typed(raw: str) -> str:
@@ -229,11 +229,11 @@ def _take_place(caller: Being, raw_string: str) -> str:
     draft, typed = _draft(caller), _typed(raw_string)
     if not typed and draft.has_room:
         return "listening"
-    found = creation.find_room(caller, typed)
-    if not found.ok:
-        _tell(caller, found.message)
+    result = creation.find_room(caller, typed)
+    if not result.ok:
+        _tell(caller, result.message)
         return "place"
-    draft.room = found.data
+    draft.room = result.data
     return "listening"
 
 
@@ -353,11 +353,11 @@ def _summary(caller: Being) -> Node:
 
 
 def _create(caller: Being) -> Any:
-    made, again = make(caller, _draft(caller))
+    result, again = make(caller, _draft(caller))
     if again:
-        _tell(caller, made.message)
+        _tell(caller, result.message)
         return again
-    return "end", {"text": made.message}
+    return "end", {"text": result.message}
 
 
 def _end(caller: Being, raw_string: str, **kwargs: Any) -> Node:

@@ -118,7 +118,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
         return checked, NAME
     if not draft.has_room:
         return Result.not_found("That room is gone; choose another."), PLACE
-    made = operations.create_assistant(
+    result = operations.create_assistant(
         draft.name,
         location=draft.room,
         desc=draft.look,
@@ -128,10 +128,10 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
         typeclass=draft.typeclass or BODY,
         maker=caller,
     )
-    draft.is_made = made.ok
-    if made.ok:
-        return replace(made, message=f"{made.message}\n{_next_to(draft)}"), ""
-    return made, SUMMARY if made.errors else NAME
+    draft.is_made = result.ok
+    if result.ok:
+        return replace(result, message=f"{result.message}\n{_next_to(draft)}"), ""
+    return result, SUMMARY if result.errors else NAME
 
 
 # Words by which people may try to leave the menu, beside EvMenu's own quit, q and exit.
@@ -169,10 +169,10 @@ def _unless_repeated(draft: Draft, typed: str, problem: str) -> str:
 
 
 def _problem(typed: str) -> str:
-    found = _FIRST.match(typed)
-    if found is None:
+    match = _FIRST.match(typed)
+    if match is None:
         return ""
-    word = found[0].lstrip(settings.CMD_IGNORE_PREFIXES).casefold()
+    word = match[0].lstrip(settings.CMD_IGNORE_PREFIXES).casefold()
     if word in LEAVING and word == typed.casefold():
         return f"To leave this menu, type quit; to go back a step, type back. {AGAIN}"
     if word in words_of_the_game():

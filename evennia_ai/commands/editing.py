@@ -55,9 +55,9 @@ def open_editor(caller: Being, script: AssistantScript, what: str, key: str | No
     Returns:
         Whether it is open.
     """
-    found = refusal(ACT, caller, script) or text_of(script, what, key or "")
-    if not found.ok:
-        caller.msg(literal(found.message))
+    text = refusal(ACT, caller, script) or text_of(script, what, key or "")
+    if not text.ok:
+        caller.msg(literal(text.message))
         return False
     target: Target = (script.pk, what, key or "")
     PersistingEditor(
@@ -65,7 +65,7 @@ def open_editor(caller: Being, script: AssistantScript, what: str, key: str | No
         loadfunc=partial(_load, target),
         savefunc=partial(_save, target),
         quitfunc=_quit,
-        key=literal(found.message),
+        key=literal(text.message),
         # Evennia pickles the functions, so they are module-level ones and partials of them.
         persistent=True,
     )
@@ -82,8 +82,8 @@ def _load(target: Target, caller: Being) -> str:
     script = _script_of(target)
     if script is None:
         return ""
-    found = text_of(script, *target[1:])
-    return found.data.text if found.ok else ""
+    text = text_of(script, *target[1:])
+    return text.data.text if text.ok else ""
 
 
 def _save(target: Target, caller: Being, text: str) -> bool:

@@ -41,8 +41,8 @@ class PrefersAssistant:
         meant = {name: body for name in names if (body := self._assistant(name)) is not None}
         if not message or not meant:
             return super().func()  # type: ignore[misc]
-        found = [meant.get(name) or self.caller.search(name) for name in dict.fromkeys(names)]
-        receivers = [being for being in found if being]
+        beings = [meant.get(name) or self.caller.search(name) for name in dict.fromkeys(names)]
+        receivers = [being for being in beings if being]
         # The same hooks as in Evennia's CmdWhisper.
         speech = self.caller.at_pre_say(message, whisper=True, receivers=receivers)
         to_self = None if self.caller in receivers else True
@@ -63,17 +63,17 @@ class PrefersAssistant:
 
     def _tell_of_others(self, name: str, body: GameObject) -> None:
         """Tell the caller how to whisper to the others with this name."""
-        found = self.caller.search(name, quiet=True)
+        matches = self.caller.search(name, quiet=True)
         ways = [
             settings.SEARCH_MULTIMATCH_TEMPLATE.format(
                 name=literal(name), number=number, aliases="", info=""
             ).strip()
-            for number, being in enumerate(found, 1)
+            for number, being in enumerate(matches, 1)
             if being not in (body, self.caller)
         ]
         if ways:
-            shown = literal(name_of(body, self.caller))
-            line = f"That went to {shown}, the assistant. Others are called so too; "
+            visible_name = literal(name_of(body, self.caller))
+            line = f"That went to {visible_name}, the assistant. Others are called so too; "
             self.caller.msg(f"{line}for them type: whisper {' or '.join(ways)} = <message>")
 
 
@@ -101,23 +101,23 @@ class LeavesAssistants:
 
     def func(self) -> Any:
         """Name the right command for an assistant. Run the original for other scripts."""
-        named = self._assistants() if self.ENDS.intersection(self.switches) else []
-        if not named:
+        keys = self._assistants() if self.ENDS.intersection(self.switches) else []
+        if not keys:
             return super().func()  # type: ignore[misc]
-        names = literal(", ".join(named))
+        names = literal(", ".join(keys))
         tail = "which asks the locks of the body and is recorded."
         self.msg(f"Nothing is done: {names} is an assistant. Type: assistant stop | delete, {tail}")
         return None
 
     def _assistants(self) -> list[str]:
         """Keys of the assistants that the command would affect."""
-        found: Any = ()
+        scripts: Any = ()
         if getattr(self, "typeclass_query", None):
-            found = self._search_script() or ()  # type: ignore[attr-defined]
-        if not found and (wanted := getattr(self, "obj_query", None)):
-            for being in self.caller.search(wanted, quiet=True)[:1]:
-                found = being.scripts.all()
-        return [key for each in found if find_assistant(key := str(each.key)) is each]
+            scripts = self._search_script() or ()  # type: ignore[attr-defined]
+        if not scripts and (query := getattr(self, "obj_query", None)):
+            for being in self.caller.search(query, quiet=True)[:1]:
+                scripts = being.scripts.all()
+        return [key for each in scripts if find_assistant(key := str(each.key)) is each]
 
 
 ADDED = {
@@ -150,10 +150,10 @@ def commands() -> tuple[type, ...]:
 
 def left_alone() -> tuple[str, ...]:
     """Sentences about commands that are not extended, because the game has customised them."""
-    found = _command_called("whisper", settings.CMDSET_CHARACTER)
-    if found is None or _is_done_by_stock(found):
+    command = _command_called("whisper", settings.CMDSET_CHARACTER)
+    if command is None or _is_done_by_stock(command):
         return ()
-    own = f"{type(found).__module__}.{type(found).__name__}"
+    own = f"{type(command).__module__}.{type(command).__name__}"
     return (
         f"The game has a command whisper of its own ({own}), which stays as it is: where a player "
         "has the name of an assistant, it finds whom it finds",
@@ -162,16 +162,16 @@ def left_alone() -> tuple[str, ...]:
 
 def own_speech(commands: Iterable[Command]) -> dict[str, str]:
     """The game's customised speech: paths of classes by the key of the command, or by `at_say`."""
-    found = {}
+    owners = {}
     for key in SPEECH:
         own = next((command for command in commands if command == key), None)
         if own is not None and not type(own).func.__module__.startswith(KNOWN_SPEECH):
-            found[key] = f"{type(own).__module__}.{type(own).__name__}"
+            owners[key] = f"{type(own).__module__}.{type(own).__name__}"
     # Evennia's commands speak through this method of the speaker.
     body = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
     if not body.at_say.__module__.startswith(KNOWN_SPEECH):
-        found[AT_SAY] = f"{body.__module__}.{body.__name__}"
-    return found
+        owners[AT_SAY] = f"{body.__module__}.{body.__name__}"
+    return owners
 
 
 # Command sets are instantiated once for each path, and not for each character.
@@ -179,8 +179,8 @@ def own_speech(commands: Iterable[Command]) -> dict[str, str]:
 def _commands_in(path: str) -> tuple[Command, ...]:
     token = _is_inspecting.set(True)
     try:
-        made = class_from_module(path)()
-        return (*made.commands, *made.system_commands)
+        cmdset = class_from_module(path)()
+        return (*cmdset.commands, *cmdset.system_commands)
     except Exception:
         # A broken set of the game: Evennia reports it itself, and ours must still load.
         logger.log_trace(f"[assistant] the commands of {path} could not be looked at")
@@ -199,12 +199,12 @@ def _is_done_by_stock(command: Command) -> bool:
 
 @lru_cache(maxsize=4)
 def _commands_of(path: str) -> tuple[type, ...]:
-    found = ((added, _command_called(key, path)) for key, added in ADDED.items())
+    named_commands = ((added, _command_called(key, path)) for key, added in ADDED.items())
     # A customised command may do anything, so replacing its `func` could break it. TellsOfNames
     # only catches an error of the original, and is always safe.
     return tuple(
         _extended(added, type(command))
-        for added, command in found
+        for added, command in named_commands
         if command is not None and (added is TellsOfNames or _is_done_by_stock(command))
     )
 
@@ -212,5 +212,5 @@ def _commands_of(path: str) -> tuple[type, ...]:
 def _extended(added: type, kind: type) -> type:
     # Evennia takes help from the class's own docstring, and the module shows where it is from.
     namespace = {"__doc__": kind.__doc__, "__module__": kind.__module__}
-    made: type = type(kind)(kind.__name__, (added, kind), namespace)
-    return made
+    extended: type = type(kind)(kind.__name__, (added, kind), namespace)
+    return extended

@@ -91,5 +91,5 @@ class CmdHistory(StaffCommand):
             self.show_usage(problem)
             return
         before = count - (page - 1) * MOST_SHOWN + 1
-        found = talk.show_history(script, before=before, limit=MOST_SHOWN, look=look)
-        self.show_long(found.message)
+        result = talk.show_history(script, before=before, limit=MOST_SHOWN, look=look)
+        self.show_long(result.message)

@@ -71,23 +71,23 @@ class CmdHush(AssistantCommand):
 
     def _who(self, here: Sequence[AssistantScript], name: str) -> Any:
         """The assistant with this name, or the only one; None after an error message."""
-        found = [script for script in here if not name or name in _names(script, self.caller)]
-        if not found:
-            seen = found_by_game(self.caller, name, [script.obj for script in here])
-            found = [script for script in here if script.obj in seen]
-        if len(found) == 1:
-            return found[0]
+        matches = [script for script in here if not name or name in _names(script, self.caller)]
+        if not matches:
+            beings = found_by_game(self.caller, name, [script.obj for script in here])
+            matches = [script for script in here if script.obj in beings]
+        if len(matches) == 1:
+            return matches[0]
         there = ", ".join(literal(self.name_of(script)) for script in here)
         if not here:
             self.msg("No assistant is here.")
-        elif found:
+        elif matches:
             one = literal(self.name_of(here[0]))
             self.msg(f"Which one? Here are: {there}. Type for example: hush {one}")
         else:
             head, _, last = name.rpartition(" ")
             if any(head in _names(script, self.caller) for script in here):
-                asked = f"You can hush for 1 to {MOST_MINUTES} minutes at a time, not {last}."
-                self.msg(literal(asked))
+                text = f"You can hush for 1 to {MOST_MINUTES} minutes at a time, not {last}."
+                self.msg(literal(text))
             else:
                 self.msg(f"No assistant named {literal(name)} is here. Here are: {there}.")
         return None

@@ -36,9 +36,9 @@ REPLACED = "This replaces {name}'s persona and what came from an earlier card."
 def _parse_order(rest: str) -> tuple[str, str, str | None]:
     """Parse `<file> [as <new name> | = <name>]`; missing parts are "", "" and None."""
     # Not by a regular expression, which can backtrack for hours on a line of many blanks.
-    file, sign, given = rest.partition("=")
+    file, sign, name = rest.partition("=")
     if sign:
-        return file.strip(), "", given.strip()
+        return file.strip(), "", name.strip()
     file, word, new = f" {rest}".rpartition(" as ")
     return (file.strip(), new.strip(), None) if word else (rest.strip(), "", None)
 
@@ -88,21 +88,21 @@ class ImportingWords(WordCommand):
     def _import_bundle(self, rest: str) -> Steps:
         file, new, people = _parse_bundle_order(rest)
         raw = read_import(file, MOST_PACKED)
-        found: Result[Bundle] = yield from self.wait_for(reading.read(raw))
-        if not found.ok:
-            self.show_usage(found.message)
+        bundle: Result[Bundle] = yield from self.wait_for(reading.read(raw))
+        if not bundle.ok:
+            self.show_usage(bundle.message)
             return
-        shown = reading.show_bundle(found.data, new, people)
-        self.show_long(shown.message)
-        if not shown.ok:
+        preview = reading.show_bundle(bundle.data, new, people)
+        self.show_long(preview.message)
+        if not preview.ok:
             return
-        if not people and (people := (yield from self._same_people(shown.data))):
-            self.show_long(reading.show_bundle(found.data, new, people).message)
+        if not people and (people := (yield from self._same_people(preview.data))):
+            self.show_long(reading.show_bundle(bundle.data, new, people).message)
         # Again: the right may have been taken away during the question.
         if (yield from self._is_to_be_stored()) and self.may(IMPORT_ALL):
             where, me = getattr(self.caller, "location", None), self.caller
             coming = reading.import_bundle(
-                found.data, key=new, location=where, people=people, maker=me
+                bundle.data, key=new, location=where, people=people, maker=me
             )
             self.show_later(coming)
 
@@ -119,28 +119,28 @@ class ImportingWords(WordCommand):
 
     def _import_card(self, rest: str) -> Steps:
         raw, rest = typed_and_rest(rest)
-        file, new, given = _parse_order(rest)
-        if given == "" or "=" in (given or "") or bool(raw) is bool(file):
+        file, new, name = _parse_order(rest)
+        if name == "" or "=" in (name or "") or bool(raw) is bool(file):
             self.show_usage("Which card, and for whom? Name its file, or paste its JSON.")
             return
-        if (wanted := self._target(given)) is None:
+        if (target := self._target(name)) is None:
             return
-        found = cards.read(raw or read_import(file))
-        if not found.ok:
-            self.show_usage(found.message)
+        card = cards.read(raw or read_import(file))
+        if not card.ok:
+            self.show_usage(card.message)
             return
-        (script,) = wanted
-        if (refused := cards.refusal_of(found.data, new, script)) is not None:
+        (script,) = target
+        if (refused := cards.refusal_of(card.data, new, script)) is not None:
             self.show_usage(f"Nothing is imported. {refused.message}")
             return
-        shown = cards.show_card(found.data, str(script.key) if script is not None else new)
-        self.show_long(shown.message)
+        preview = cards.show_card(card.data, str(script.key) if script is not None else new)
+        self.show_long(preview.message)
         if script is not None:
             self.msg(literal(REPLACED.format(name=script.key)))
         # Again: the assistant may be gone, or the right taken away.
-        if (yield from self._is_to_be_stored()) and self._target(given) == wanted:
+        if (yield from self._is_to_be_stored()) and self._target(name) == target:
             where, me = getattr(self.caller, "location", None), self.caller
-            self.show(cards.import_card(found.data, script, key=new, location=where, maker=me))
+            self.show(cards.import_card(card.data, script, key=new, location=where, maker=me))
 
     def _target(self, given: str | None) -> tuple[AssistantScript | None] | None:
         """The assistant for a card, as a 1-tuple; (None,) for a new one; None if not allowed."""
@@ -180,14 +180,14 @@ class ImportingWords(WordCommand):
         raw, more = typed_and_rest(rest)
         if raw and more:
             raise ImportFileError(f"nothing can follow the pack, but there is: {more[:60]}")
-        found = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
-        tried = lore_packs.import_pack(found.data, is_tried=True) if found.ok else found
+        pack = lore_packs.read(raw or read_import(rest, LONGEST_PACK))
+        tried = lore_packs.import_pack(pack.data, is_tried=True) if pack.ok else pack
         self.show(tried)
         if not tried.ok:
             return
         # Again: the right may have been taken away during the question.
         if (yield from self._is_to_be_stored()) and self.may(CHANGE):
-            self.show(lore_packs.import_pack(found.data, by=str(self.caller.key)))
+            self.show(lore_packs.import_pack(pack.data, by=str(self.caller.key)))
 
 
 WORDS = {

@@ -46,14 +46,14 @@ class LifecycleWords(WordCommand):
             return
         name, _, typeclass = name.partition(":")
         location = getattr(self.caller, "location", None)
-        made = operations.create_assistant(
+        result = operations.create_assistant(
             name,
             location=location,
             persona=persona.strip(),
             typeclass=typeclass.strip() or BODY,
             maker=self.caller,
         )
-        self.show(made)
+        self.show(result)
 
     def _clone(self, rest: str) -> None:
         name, _, new = rest.partition("=")
@@ -63,10 +63,10 @@ class LifecycleWords(WordCommand):
         script = self.pick_for(name, "clone")
         if script is not None and self.may("create"):
             location = getattr(self.caller, "location", None)
-            made = lifecycle.clone_assistant(
+            result = lifecycle.clone_assistant(
                 script, new.strip(), location=location, by=self.by, person=self.caller
             )
-            self.show(made)
+            self.show(result)
 
     def _delete(self, name: str) -> Steps:
         script = self._pick_to_end(name, "delete")
@@ -108,10 +108,10 @@ class LifecycleWords(WordCommand):
         if not being.strip():
             self.show_usage("Which character or thing should become an assistant?")
             return
-        found = operations.find_npc(self.caller, being)
-        if found.ok:
-            found = operations.adopt(found.data, name.strip(), person=self.caller)
-        self.show(found)
+        result = operations.find_npc(self.caller, being)
+        if result.ok:
+            result = operations.adopt(result.data, name.strip(), person=self.caller)
+        self.show(result)
 
     def _enable(self, name: str, *, enabled: bool) -> None:
         act = "start" if enabled else "stop"
@@ -130,11 +130,11 @@ class LifecycleWords(WordCommand):
                 "assistant release <name> if it was adopted."
             )
             return
-        found, and_records = removing.belongings(), words == AND_RECORDS
-        if refused := removing.refuse_removal(found):
+        belongings, and_records = removing.belongings(), words == AND_RECORDS
+        if refused := removing.refuse_removal(belongings):
             self.show(refused)
             return
-        question = removing.describe_removal(found, and_records=and_records)
+        question = removing.describe_removal(belongings, and_records=and_records)
         if not (yield from self.confirm(question)):
             self.msg("Nothing is removed.")
             return

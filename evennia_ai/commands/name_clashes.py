@@ -40,19 +40,19 @@ class Place:
 
     def command(self) -> Command:
         """Create the command with these names."""
-        made = self.kind()
-        made.set_key(self.key)
-        made.set_aliases(self.aliases)
+        command = self.kind()
+        command.set_key(self.key)
+        command.set_aliases(self.aliases)
         if self.help:
-            made.__doc__, made.how = self.help, self.how
+            command.__doc__, command.how = self.help, self.how
             # Evennia builds the index entry from the class, so help would list the old name.
-            made.search_index_entry = {
-                **made.search_index_entry,
+            command.search_index_entry = {
+                **command.search_index_entry,
                 "key": self.key,
                 "aliases": " ".join(self.aliases),
                 "text": self.help,
             }
-        return made
+        return command
 
 
 class _LastFit:
@@ -66,14 +66,14 @@ class _LastFit:
 def create_commands(kinds: Iterable[type[Command]]) -> list[Command]:
     """Create commands of these classes, under names that the game does not use itself."""
     names = _names()
-    asked = (game_commands.paths(), tuple(names.items()))
+    inputs = (game_commands.paths(), tuple(names.items()))
     # Evennia creates the set for each character, but the game's commands do not change.
-    if _LastFit.asked != asked:
+    if _LastFit.asked != inputs:
         clashes: list[str] = []
         places = (_place(kind, names, clashes) for kind in kinds)
         _LastFit.places = _with_help([place for place in places if place is not None])
         _LastFit.clashes = (*clashes, *game_commands.left_alone())
-        _LastFit.asked = asked
+        _LastFit.asked = inputs
         for line in _LastFit.clashes:
             logger.log_warn(f"[assistant] {line}")
     return [place.command() for place in _LastFit.places]
@@ -81,17 +81,17 @@ def create_commands(kinds: Iterable[type[Command]]) -> list[Command]:
 
 def _with_help(places: Iterable[Place]) -> tuple[Place, ...]:
     """Adapt the help texts of all commands to their names in this game."""
-    found = tuple(places)
-    words = {place.kind.key: place.key for place in found if place.kind.key != place.key}
+    all_places = tuple(places)
+    words = {place.kind.key: place.key for place in all_places if place.kind.key != place.key}
     if not words:
-        return found
+        return all_places
     return tuple(
         replace(
             place,
             help=in_words_of(place.kind.__doc__ or "", words),
             how=in_words_of(getattr(place.kind, "how", ""), words),
         )
-        for place in found
+        for place in all_places
     )
 
 
@@ -105,8 +105,8 @@ def in_words_of(text: str, words: Mapping[str, str]) -> str:
     """
     usual = "|".join(map(re.escape, words))
     # Python 3.13 removes four of the six spaces before a usage line.
-    typed = rf"(^ {{2}}(?: {{4}})?|\A|, |: |`|\bhelp\s+)({usual})(?= [\[<a-z{{]|$|[,;`])"
-    return re.sub(typed, lambda found: found[1] + words[found[2]], text, flags=re.MULTILINE)
+    pattern = rf"(^ {{2}}(?: {{4}})?|\A|, |: |`|\bhelp\s+)({usual})(?= [\[<a-z{{]|$|[,;`])"
+    return re.sub(pattern, lambda match: match[1] + words[match[2]], text, flags=re.MULTILINE)
 
 
 def clashes() -> tuple[str, ...]:
@@ -173,9 +173,9 @@ def _clash_text(word: str, owner: Command, wanted: str, key: str) -> str:
             f"The game has a command of its own for unknown lines ({own}): a line that begins with "
             "@name is said aloud only if it calls evennia_ai.commands.say_to_assistant"
         )
-    kept = f"The game has a command {word} of its own ({own}), which stays as it is:"
+    beginning = f"The game has a command {word} of its own ({own}), which stays as it is:"
     if word != wanted:
-        return f"{kept} that of assistants is called {key} only"
+        return f"{beginning} that of assistants is called {key} only"
     if key:
-        return f"{kept} that of assistants is called {key}"
-    return f"{kept} for assistants type: assistant {wanted}. Another name for it: {SETTING}"
+        return f"{beginning} that of assistants is called {key}"
+    return f"{beginning} for assistants type: assistant {wanted}. Another name for it: {SETTING}"

@@ -64,8 +64,8 @@ def _server_text(server: Mapping[str, Any]) -> str:
     """The state and number of tools of an MCP server."""
     problem = f", {server['problem']}" if server["problem"] else ""
     count, tools = len(server["held"]), counted(server["tools"], "tools")
-    held = f", {count} held back (assistant tools held)" if count else ""
-    return f"{server['name']}: {server['state']}, {tools}{held}{problem}"
+    held_text = f", {count} held back (assistant tools held)" if count else ""
+    return f"{server['name']}: {server['state']}, {tools}{held_text}{problem}"
 
 
 def _breaker_text(breaker: Mapping[str, object]) -> str:
@@ -93,13 +93,13 @@ def _spent(caps: Sequence[CapRow] | None) -> tuple[str, str]:
     if caps is None:
         return "?", "?"
     today = {row["name"]: row for row in caps}
-    shown = []
+    texts = []
     for name, figure in (("tokens_per_day", short), ("cost_per_day", dollars)):
         row = today[name]
         cap = f" / {figure(row['cap'])}" if row["cap"] else ""
         used = known_cost(figure(row["used"]), row["used"], row.get("unpriced_calls", 0))
-        shown.append(used + cap)
-    return shown[0], shown[1]
+        texts.append(used + cap)
+    return texts[0], texts[1]
 
 
 class _Listed(NamedTuple):

@@ -72,9 +72,9 @@ class CmdPage(default_cmds.MuxCommand):
             return [name for name in self.lhslist if name], self.rhs
         line = self.args.strip()
         for count in range(self._most_words(), 0, -1):  # longest name first
-            *begun, message = line.split(None, count)
-            name = " ".join(begun)
-            if len(begun) == count and self._find(name):
+            *words, message = line.split(None, count)
+            name = " ".join(words)
+            if len(words) == count and self._find(name):
                 return [name], message
         name, _, message = line.partition(" ")
         if message and _account_called(name.removeprefix(PLAYER)):
@@ -97,10 +97,10 @@ class CmdPage(default_cmds.MuxCommand):
         """Tell the caller how to page a player of the same name, if there is one."""
         account = _account_called(name)
         if account is not None and account.db.assistant_body != script.obj:
-            shown = literal(account.key)
+            player = literal(account.key)
             self.msg(
-                f"That went to {self._name(script)}, the assistant. A player is called {shown} "
-                f"too; to page the player type: page {PLAYER}{shown} = <message>"
+                f"That went to {self._name(script)}, the assistant. A player is called {player} "
+                f"too; to page the player type: page {PLAYER}{player} = <message>"
             )
 
     def _name(self, script: AssistantScript) -> str:

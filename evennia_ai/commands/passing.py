@@ -25,20 +25,20 @@ STAFF = (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiMemory, CmdAiInteract)
 
 def _forwarding_to(kind: type[Command], word: str) -> Callable[[Any, str], None]:
     def act(command: WordCommand, rest: str) -> None:
-        made = kind()
+        target = kind()
         # cmdhandler skips this check for a command that is passed as `cmdobj`.
-        if not made.access(command.caller, "cmd"):
+        if not target.access(command.caller, "cmd"):
             command.show_usage(f"You may not do that: {word} is for staff.")
             return
-        if isinstance(made, AssistantCommand):
+        if isinstance(target, AssistantCommand):
             # Without `assistant` in front, the usage may name a command of the game.
-            made.how = re.sub(rf"\b{kind.key} ", f"{command.key} {kind.key} ", made.how)
+            target.how = re.sub(rf"\b{kind.key} ", f"{command.key} {kind.key} ", target.how)
         cmdhandler(
             command.caller,
             f" {rest}",
             callertype=command.caller.cmdset_provider_type,
             session=command.session,
-            cmdobj=made,
+            cmdobj=target,
             cmdobj_key=word,
         )
 

@@ -58,8 +58,8 @@ class PlayerWords(WordCommand):
             self.show_long(known.message)
 
     def _export(self, script: AssistantScript) -> None:
-        found = operations.export_known(script, self.caller)
-        text = json.dumps(asdict(found.data), ensure_ascii=False, indent=1, default=str)
+        result = operations.export_known(script, self.caller)
+        text = json.dumps(asdict(result.data), ensure_ascii=False, indent=1, default=str)
         if len(text) > LONGEST_EXPORT:
             text = (
                 f"{text[:LONGEST_EXPORT]}\n(cut off here; staff can give you all of it as a file)"

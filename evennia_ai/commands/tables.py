@@ -75,8 +75,8 @@ def broken_rows(head: Sequence[str], rows: Iterable[Sequence[object]], wide: int
     """
     cells = [tuple(head), *(tuple(_cell(value) for value in row) for row in rows)]
     widths = [max(map(display_len, column)) for column in zip(*cells, strict=True)]
-    left = line - sum(widths) + widths[wide] - PADDING * (len(widths) - 1)
-    widths[wide] = min(widths[wide], max(left, LEAST_WIDE) - PADDING)
+    room = line - sum(widths) + widths[wide] - PADDING * (len(widths) - 1)
+    widths[wide] = min(widths[wide], max(room, LEAST_WIDE) - PADDING)
     lines = [line for row in cells for line in _row(row, widths)]
     lines.insert(1, "~" * (sum(widths) + PADDING * len(widths)))
     return "\n".join(lines).translate(_UNMASKED)
@@ -140,10 +140,10 @@ def report_lines(report: Report, wrong: str) -> list[str]:
     Args:
         wrong: advice for a failed check.
     """
-    found = [
+    lines = [
         f"  {line.name:<11} {'ok' if line.ok else 'NO':<3} {line.text}" for line in report.lines
     ]
-    return [report.title, *found, "An assistant can work with it." if report.ok else wrong]
+    return [report.title, *lines, "An assistant can work with it." if report.ok else wrong]
 
 
 def allowed(tool: ToolRow) -> str:

@@ -27,24 +27,24 @@ class UndoingWords(WordCommand):
         elif word and number_of(word) is None:
             self.show_usage(f"{rest} is neither the number of an edit nor '{LIST}'.")
         elif self.may("undo", script):
-            found = edits_of.find_undo(script, number_of(word))
-            if self._may_change(found, script):
-                self.show(edits_of.undo(script, found.data, by=self.by, person=self.caller))
+            edit = edits_of.find_undo(script, number_of(word))
+            if self._may_change(edit, script):
+                self.show(edits_of.undo(script, edit.data, by=self.by, person=self.caller))
 
     def _redo(self, name: str) -> None:
         script = self.pick_for(name, "undo")
         if script is not None:
-            found = edits_of.find_redo(script)
-            if self._may_change(found, script):
-                self.show(edits_of.redo(script, found.data, by=self.by, person=self.caller))
+            edit = edits_of.find_redo(script)
+            if self._may_change(edit, script):
+                self.show(edits_of.redo(script, edit.data, by=self.by, person=self.caller))
 
-    def _may_change(self, found: Result[Edit], script: AssistantScript) -> bool:
+    def _may_change(self, edit: Result[Edit], script: AssistantScript) -> bool:
         """True if an edit was found and the caller has its rights; otherwise show why not."""
-        if not found.ok:
-            self.show(found)
+        if not edit.ok:
+            self.show(edit)
             return False
         # The right to undo is not enough: an edit may have needed others.
-        return all(self.may(act, script) for act in edits_of.acts_of(found.data))
+        return all(self.may(act, script) for act in edits_of.acts_of(edit.data))
 
 
 WORDS = {

@@ -60,8 +60,8 @@ class UpkeepWords(WordCommand):
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
-        found = (*name_clashes.clashes(), *running.broken_modules(), *problems_of_game())
-        for line in found:
+        problems = (*name_clashes.clashes(), *running.broken_modules(), *problems_of_game())
+        for line in problems:
             self.msg(literal(line))
         self._show_hearing(script)
         for line in map(OPEN_FILE.format, database_files.readable_by_others()):
@@ -76,11 +76,11 @@ class UpkeepWords(WordCommand):
 
     def _show_hearing(self, script: AssistantScript | None) -> None:
         """Show whether an assistant, or each one here, hears people, and doubtful settings."""
-        listed = operations.list_assistants()
+        scripts = operations.list_assistants()
         # With the caller's merged set, so that commands of the room and of objects count too.
         usable = self.cmdset.commands if self.cmdset is not None else game_commands.all_commands()
         own = game_commands.own_speech(usable)
-        for each in [script] if script is not None else filter(self.is_here, listed):
+        for each in [script] if script is not None else filter(self.is_here, scripts):
             self.show(check_hearing(each, own))
             for line in doubts(each):
                 self.msg(literal(line))
@@ -120,15 +120,15 @@ class UpkeepWords(WordCommand):
         self.show_long(table if rows else f"{script.key} has used no service yet.")
 
     def _reset_breaker(self, script: AssistantScript, name: str) -> None:
-        found = control.find_breaker(script, name)
-        is_of_game = found.ok and found.data["scope"] == GAME
+        breaker = control.find_breaker(script, name)
+        is_of_game = breaker.ok and breaker.data["scope"] == GAME
         act = "reset breaker of the game" if is_of_game else "reset breaker"
         if not self.may(act, script):
             return
-        if found.ok:
+        if breaker.ok:
             self.show(control.reset_breaker(script, name, by=self.by))
         else:
-            self.show_usage(found.message)
+            self.show_usage(breaker.message)
 
     def _tools(self, rest: str) -> None:
         """Run `tools ada`, `tools held`, `tools allow almanac__tide = <mark>`."""

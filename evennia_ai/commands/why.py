@@ -62,19 +62,19 @@ def read(line: str, now: float) -> WhyRequest:
     is_full = last.casefold() == FULL
     line = rest.rstrip() if is_full else line
     before = None
-    if found := _PAGE.search(line):
-        before, line = int(found[1]), line[: found.start()].rstrip()
+    if match := _PAGE.search(line):
+        before, line = int(match[1]), line[: match.start()].rstrip()
     words = ""
-    if found := _QUOTED.search(line):
-        words = " ".join(found[1].split())[: traces.LONGEST_SEARCH]
-        line = f"{line[: found.start()]} {line[found.end() :]}"
+    if match := _QUOTED.search(line):
+        words = " ".join(match[1].split())[: traces.LONGEST_SEARCH]
+        line = f"{line[: match.start()]} {line[match.end() :]}"
     line, span = _without_time(" ".join(line.split()), now)
     # With a period, a number belongs to the name.
     name, _, number = line.rpartition(" ") if line[-1:].isdecimal() else (line, "", "")
     if span is not None or not (number.isascii() and number.isdecimal()):
         name, number = line, ""
-    wanted = int(number[:MOST_DIGITS]) if number else None
-    return WhyRequest(name.strip(), wanted, span, words, before, is_full)
+    message_number = int(number[:MOST_DIGITS]) if number else None
+    return WhyRequest(name.strip(), message_number, span, words, before, is_full)
 
 
 def _without_time(line: str, now: float) -> tuple[str, Span | None]:
@@ -100,18 +100,18 @@ class WhyWords(WordCommand):
         if script is None or not self.may_look(look, script):
             return
         # Parsed again with the assistant's own clock, which is only known now.
-        asked = read(rest, script.clock.seconds())
+        request = read(rest, script.clock.seconds())
         person = None if self.is_staff else person_id(self.caller)
-        if asked.is_list:
-            self._list_heard(script, asked, person, look)
+        if request.is_list:
+            self._list_heard(script, request, person, look)
             return
         result = operations.why(
             script,
-            number=asked.number,
+            number=request.number,
             person=person,
             look=look,
             asker=self.caller,
-            is_full=asked.is_full,
+            is_full=request.is_full,
         )
         self.show(result)
 

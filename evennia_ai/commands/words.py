@@ -76,8 +76,8 @@ class WordCommand(AssistantCommand):
     def _show_unknown(self, name: str) -> None:
         known, meant = self._typable(), self.meant.get(name)
         near = [meant] if meant in known else get_close_matches(name, known, n=3)
-        asked = f"Did you mean {' or '.join(near)}? " if near else ""
-        self.show_usage(f"There is no '{self.key} {name}'. {asked}Type: help {self.key}")
+        hint = f"Did you mean {' or '.join(near)}? " if near else ""
+        self.show_usage(f"There is no '{self.key} {name}'. {hint}Type: help {self.key}")
 
     def _typable(self) -> list[str]:
         served = self.serves(self.caller)

@@ -156,10 +156,10 @@ async def _reflect(script: Assistant) -> None:
     client, today = script.client(), _today(script)
     if client.provider_name == "local" or outages.is_resting(script):
         return
-    left = _seconds_left(script)
-    threshold = 1 if left == 0 else state.memory_config(script).reflection_threshold
+    seconds_left = _seconds_left(script)
+    threshold = 1 if seconds_left == 0 else state.memory_config(script).reflection_threshold
     if not _is_underway(script) and reflecting.due(script, threshold) is None:
-        _postpone(script, left)
+        _postpone(script, seconds_left)
         return
     # Before the first call, so that a crash cannot repeat rounds without end.
     today["reflections"] += 1

@@ -84,8 +84,8 @@ def next_batch(script: Assistant, skipped: Collection[int]) -> Batch | None:
     Args:
         skipped: ids of rows to leave out.
     """
-    found = list(_pending(script, skipped).order_by("id")[:SCANNED])
-    same = of_one_audience(found, BATCH)
+    waiting = list(_pending(script, skipped).order_by("id")[:SCANNED])
+    same = of_one_audience(waiting, BATCH)
     return Batch(script.pk, same) if same else None
 
 
@@ -112,15 +112,17 @@ async def sort_out(
     context = config_of(script, context_type)
     is_told = context.shows(PromptPart.MEMORIES)
     known = await _known(script, sources, audience, fence) if is_told else []
-    asked = facts_request(dated_memories(script, sources), dated_memories(script, known))
+    request = facts_request(dated_memories(script, sources), dated_memories(script, known))
     evidence = ShownMemories(script, fence, audience, known, KNOWN_FACTS)
-    reply = await work.ask(asked, context_type, purpose, evidence)
+    reply = await work.ask(request, context_type, purpose, evidence)
     drawn = read_derived(reply, len(sources), len(known))
     if drawn is None:
         return
     batch.is_read = True
-    made = memories_of(script, MemoryKind.FACT, drawn, sources)
-    fit = [(item, memory) for item, memory in zip(drawn, made, strict=True) if memory is not None]
+    memories = memories_of(script, MemoryKind.FACT, drawn, sources)
+    fit = [
+        (item, memory) for item, memory in zip(drawn, memories, strict=True) if memory is not None
+    ]
     batch.superseded = superseding.superseded(fit, known)
     over = [old.key for old, _ in batch.superseded]
     # Superseded facts do not count as known: the same statement may hold again.
@@ -155,14 +157,14 @@ async def consolidate(night: NightWork) -> bool:
         return False
     await sort_out(night, batch, ContextType.SLEEP_CONSOLIDATE, Purpose.CONSOLIDATION)
     if not batch.is_read:
-        night.keep(skipped=[entry.id for entry in batch.entries])
+        night.save(skipped=[entry.id for entry in batch.entries])
     elif batch.is_unchanged:
         keys = [memory.key for memory in batch.new]
         why = "sorted out of the journal"
         event = audit_event("memories_kept", count=len(keys), why=why, keys=keys)
-        night.keep(event, extra_writes=batch.write, counted=batch.counted)
+        night.save(event, extra_writes=batch.write, counted=batch.counted)
         indexing.soon(night.script)
     else:
         # Stores the tokens used. The entries are read again.
-        night.keep()
+        night.save()
     return True

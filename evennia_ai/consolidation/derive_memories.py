@@ -33,7 +33,7 @@ def memories_of(
     Returns:
         The memories; None for those about the assistant itself, and for repetitions.
     """
-    names, made, seen = names_of(script), [], set()
+    names, memories, seen = names_of(script), [], set()
     days = days_of(script, sources)
     for item in drawn:
         # "Yesterday" in an entry becomes a date, as the fact will be read on other days.
@@ -42,8 +42,8 @@ def memories_of(
         point = point_of(memory.text)
         is_kept = point not in seen and not persona.about_itself(memory.text, names)
         seen.add(point)
-        made.append(memory if is_kept else None)
-    return made
+        memories.append(memory if is_kept else None)
+    return memories
 
 
 def _memory(kind: MemoryKind, item: DerivedMemory, cited: Sequence[Recollection]) -> Recollection:

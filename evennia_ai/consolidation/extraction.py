@@ -77,18 +77,18 @@ async def draw(
         AssistantError: see `extract`.
         StaleEpochError: see `extract`.
     """
-    left = list(skipped)
+    skipped_ids = list(skipped)
     for _ in range(batches):
-        batch = consolidating.next_batch(work.script, left)
+        batch = consolidating.next_batch(work.script, skipped_ids)
         if batch is None:
             break
         await consolidating.sort_out(work, batch, context_type, purpose)
         work.fence.check()
         if not batch.is_read:
-            left += [entry.id for entry in batch.entries]
+            skipped_ids += [entry.id for entry in batch.entries]
         # Otherwise an entry was corrected or forgotten during the call: it stays pending.
         elif batch.is_unchanged:
             event = audit_event("memories_kept", count=len(batch.new), why=why)
             state.write(work.script, event, extra_writes=batch.write)
             indexing.soon(work.script)
-    return left
+    return skipped_ids

@@ -71,7 +71,7 @@ class MemoryWork:
             # Also after a failed call, which may have used tokens.
             self.count_tokens()
 
-    def keep(
+    def save(
         self,
         *audit_events: AuditEvent,
         extra_writes: ExtraWrites | None = None,

@@ -38,13 +38,13 @@ async def update_profiles(night: NightWork) -> bool:
     for group in _by_audience(observations):
         portrait = await _draw_portrait(night, profile, group)
         if portrait is None:
-            night.keep(skipped=[profile.entity])
+            night.save(skipped=[profile.entity])
             return True
         attributes = _with_portrait(attributes, group, portrait)
         favours.append(portrait.favour)
     # If something changed during the calls, the next piece tries again.
     if not _is_unchanged(script, profile.entity, known, observations):
-        night.keep()
+        night.save()
         return True
 
     newest = rows.newest(script.pk, [observation.key for observation in observations])
@@ -53,7 +53,7 @@ async def update_profiles(night: NightWork) -> bool:
         liked = profile.favour + nudge(favours)
         profiles.store(script, profile, attributes, liked, newest)
 
-    night.keep(extra_writes=write, skipped=[profile.entity], counted={"profiles": 1})
+    night.save(extra_writes=write, skipped=[profile.entity], counted={"profiles": 1})
     return True
 
 
@@ -72,10 +72,10 @@ async def _draw_portrait(
     known = [item for item in profile.attributes if item["audience"] == audience]
     now = modes.now(night.script)
     known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
-    asked = portrait_request(
+    request = portrait_request(
         profile.name, evidence.dated_memories(night.script, group), known_shown
     )
-    reply = await night.ask(asked, ContextType.SLEEP_CONSOLIDATE, Purpose.PROFILES)
+    reply = await night.ask(request, ContextType.SLEEP_CONSOLIDATE, Purpose.PROFILES)
     portrait = read_portrait(reply)
     if portrait is None:
         return None

@@ -58,23 +58,23 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
     if underway is None:
         return False
     audience, *others = underway["groups"]
-    questions, made = await _reflect_on(session, audience, underway)
+    questions, conclusions = await _reflect_on(session, audience, underway)
     if questions is None:
         _put_last(session, reflection, underway)
         raise PutOffError(UNREAD)
     if state.read(script, "reflection_state") != reflection:
         # It was reset during the calls, as when all memories are forgotten: drop the results.
-        session.keep()
+        session.save()
         return True
-    kept = derive_memories.without_known(script, _still_grounded(script, made))
-    sizes = f"{counted(len(questions), 'questions')}, {counted(len(kept), 'insights')}"
+    insights = derive_memories.without_known(script, _still_grounded(script, conclusions))
+    sizes = f"{counted(len(questions), 'questions')}, {counted(len(insights), 'insights')}"
     context = f"importance {underway['importance']}, {sizes}"
-    keys = [memory.key for memory in kept]
+    keys = [memory.key for memory in insights]
     event = audit_event("ReflectionRecorded", context=context, keys=keys)
     after = _next_state(reflection, {**underway, "groups": others}, script.clock.seconds())
-    write = partial(rows.insert, script.pk, kept)
-    counts = {"questions": len(questions), "insights": len(kept)}
-    session.keep(event, extra_writes=write, counted=counts, reflection_state=after)
+    write = partial(rows.insert, script.pk, insights)
+    counts = {"questions": len(questions), "insights": len(insights)}
+    session.save(event, extra_writes=write, counted=counts, reflection_state=after)
     indexing.soon(script)
     return True
 
@@ -89,7 +89,7 @@ def _put_last(session: MemoryWork, reflection: Mapping[str, object], underway: R
     groups_left = others if audience in unread else [*others, audience]
     after = {**underway, "groups": groups_left, "unread": [*unread, audience]}
     now = session.script.clock.seconds()
-    session.keep(reflection_state=_next_state(reflection, after, now))
+    session.save(reflection_state=_next_state(reflection, after, now))
 
 
 def importance_since(script: Assistant) -> int:
@@ -100,8 +100,8 @@ def importance_since(script: Assistant) -> int:
 
 def _sums(script: Assistant, since: int) -> dict[str, tuple[int, int]]:
     new = rows.current(script.pk, kind=MemoryKind.JOURNAL, id__gt=since).order_by()
-    found = new.values_list("audience").annotate(Sum("importance"), Count("id"))
-    return {audience: (importance, count) for audience, importance, count in found}
+    sums = new.values_list("audience").annotate(Sum("importance"), Count("id"))
+    return {audience: (importance, count) for audience, importance, count in sums}
 
 
 def due(script: Assistant, threshold: int | None = None) -> Round | None:
@@ -110,13 +110,13 @@ def due(script: Assistant, threshold: int | None = None) -> Round | None:
     sums = _sums(script, since)
     if threshold is None:
         threshold = state.memory_config(script).reflection_threshold
-    named = groups(sums, threshold)
-    if not named:
+    audiences = groups(sums, threshold)
+    if not audiences:
         return None
     # Entries written during the round belong to the next one.
     newest = rows.of(script.pk, kind=MemoryKind.JOURNAL).aggregate(newest=Max("id"))["newest"]
     importance = sum(importance for importance, _ in sums.values())
-    return {"groups": named, "since": since, "upto": newest, "importance": importance}
+    return {"groups": audiences, "since": since, "upto": newest, "importance": importance}
 
 
 def _next_state(reflection: Mapping[str, object], underway: Round, now: float) -> dict[str, Any]:
@@ -146,14 +146,14 @@ async def _reflect_on(
     statements = list(new.order_by("-importance", "-id")[:MOST_STATEMENTS])
     if not statements:  # forgotten since the round started
         return [], []
-    asked = questions_request([row.text for row in statements], config.reflection_questions)
+    request = questions_request([row.text for row in statements], config.reflection_questions)
     evidence = ShownMemories(script, session.fence, audience, rows.values(statements))
-    reply = await session.ask(asked, ContextType.REFLECTION, Purpose.REFLECTION, evidence)
+    reply = await session.ask(request, ContextType.REFLECTION, Purpose.REFLECTION, evidence)
     questions = read_lines(reply, config.reflection_questions)
-    found: Conclusions = []
+    conclusions: Conclusions = []
     for question in questions or ():
-        found += await _conclude(session, question, audience)
-    return questions, found
+        conclusions += await _conclude(session, question, audience)
+    return questions, conclusions
 
 
 async def _conclude(session: MemoryWork, question: str, audience: str) -> Conclusions:
@@ -167,14 +167,14 @@ async def _conclude(session: MemoryWork, question: str, audience: str) -> Conclu
         limit=state.memory_config(script).reflection_evidence,
         fence=session.fence,
     )
-    asked = insights_request(question, dated_memories(script, near))
+    request = insights_request(question, dated_memories(script, near))
     evidence = ShownMemories(script, session.fence, audience, near)
-    reply = await session.ask(asked, ContextType.REFLECTION_CONT, Purpose.REFLECTION, evidence)
+    reply = await session.ask(request, ContextType.REFLECTION_CONT, Purpose.REFLECTION, evidence)
     drawn: list[DerivedMemory] = read_derived(reply, len(near), name="insight") or []
-    made = derive_memories.memories_of(script, MemoryKind.INSIGHT, drawn, near)
+    memories = derive_memories.memories_of(script, MemoryKind.INSIGHT, drawn, near)
     return [
         (memory, [near[i] for i in item.cites])
-        for item, memory in zip(drawn, made, strict=True)
+        for item, memory in zip(drawn, memories, strict=True)
         if memory is not None
     ]
 
@@ -183,8 +183,8 @@ def _still_grounded(script: Assistant, made: Conclusions) -> list[Recollection]:
     """Insights whose sources were not corrected or forgotten in the meantime, without repeats."""
     keys = {source.key for _, sources in made for source in sources}
     there = {key: memory.text for key, memory in rows.by_keys(script.pk, keys).items()}
-    found: dict[str, Recollection] = {}
+    grounded: dict[str, Recollection] = {}
     for memory, sources in made:
         if all(there.get(source.key) == source.text for source in sources):
-            found.setdefault(memory.text.casefold(), memory)
-    return list(found.values())
+            grounded.setdefault(memory.text.casefold(), memory)
+    return list(grounded.values())

@@ -67,15 +67,15 @@ def move_of(script: Assistant) -> SleepMove | None:
         return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
     if script.work.aside or queueing.is_called(script):
         return None
-    wanted = modes.sleep_schedule_of(script)
+    schedule = modes.sleep_schedule_of(script)
     # Assistants that sleep extract facts at night.
-    if not wanted.enabled and awake.is_due(script):
+    if not schedule.enabled and awake.is_due(script):
         return SleepMove.FACTS
     if awake.may_reflect(script):
         return SleepMove.THOUGHT
-    if not wanted.enabled or modes.is_talking(script):
+    if not schedule.enabled or modes.is_talking(script):
         return None
-    is_night = night_end(modes.now(script), wanted) is not None
+    is_night = night_end(modes.now(script), schedule) is not None
     was_awake = is_night and modes.was_awake(script)
     return move_at(is_asleep=False, is_night=is_night, was_awake=was_awake)
 
@@ -147,13 +147,13 @@ async def _piece(script: Assistant) -> None:
         night.go_on()
     if night.is_changed:
         # No step stored anything, but some were postponed.
-        night.keep()
+        night.save()
 
 
 def _start_piece(script: Assistant) -> NightWork:
     progress = state.read(script, "consolidation_progress")
-    refused = progress.get("refused", 0)
-    night = NightWork(script, Fence.of(script), refused=refused, progress=progress)
+    refusals = progress.get("refused", 0)
+    night = NightWork(script, Fence.of(script), refused=refusals, progress=progress)
     budget = modes.sleep_schedule_of(script).token_budget
     try:
         client = script.client()

@@ -25,12 +25,12 @@ async def score(night: NightWork) -> bool:
     pending = rows.of(
         assistant, kind=MemoryKind.JOURNAL, importance_by=GUESSED, is_consolidated=False
     )
-    found = list(pending.exclude(id__in=night.skipped).order_by("id")[:SCANNED])
-    entries = of_one_audience(found, BATCH)
+    unscored = list(pending.exclude(id__in=night.skipped).order_by("id")[:SCANNED])
+    entries = of_one_audience(unscored, BATCH)
     if not entries:
         return False
-    asked = scoring_request([entry.text for entry in entries])
-    reply = await night.ask(asked, ContextType.SLEEP_CONSOLIDATE, Purpose.IMPORTANCE)
+    request = scoring_request([entry.text for entry in entries])
+    reply = await night.ask(request, ContextType.SLEEP_CONSOLIDATE, Purpose.IMPORTANCE)
     scores = read_scores(reply, len(entries)) or {}
 
     def write() -> None:
@@ -41,6 +41,6 @@ async def score(night: NightWork) -> bool:
                 rows.change(assistant, key, importance=importance, importance_by=JUDGED)
 
     # Rated entries no longer match the query. Entries without a rating are skipped this night.
-    left = [entry.id for index, entry in enumerate(entries) if index not in scores]
-    night.keep(extra_writes=write, skipped=left, counted={"entries scored": len(scores)})
+    unrated = [entry.id for index, entry in enumerate(entries) if index not in scores]
+    night.save(extra_writes=write, skipped=unrated, counted={"entries scored": len(scores)})
     return True

@@ -46,9 +46,9 @@ def _pairs(
     """Pairs of contradicting facts named by the model, and known repeats; the later is second."""
     by_place = {item.place: memory for item, memory in drawn}
     for item, memory in drawn:
-        named = [known[number] for number in item.replaces]
-        named += [by_place[place] for place in item.replaces_new if place in by_place]
-        for other in named:
+        replaced = [known[number] for number in item.replaces]
+        replaced += [by_place[place] for place in item.replaces_new if place in by_place]
+        for other in replaced:
             old, new = (other, memory) if memory.at >= other.at else (memory, other)
             # The same statement may be stored more than once: all of them are superseded.
             again = [fact for fact in known if _is_same(fact, old) and fact.at <= new.at]
@@ -82,11 +82,11 @@ def _drop_attribute(assistant: int, old: Recollection) -> None:
     """Drop attributes from the person's profile that say the same as a superseded fact."""
     # Without a person the filter is `entity=None`, which matches no row.
     for profile in EntityProfile.objects.filter(assistant=assistant, entity=old.person or None):
-        left = [
+        remaining = [
             item
             for item in profile.attributes
             if item["audience"] != old.audience or point_of(item["text"]) != point_of(old.text)
         ]
-        if left != profile.attributes:
-            profile.attributes = left
+        if remaining != profile.attributes:
+            profile.attributes = remaining
             profile.save(update_fields=["attributes"])

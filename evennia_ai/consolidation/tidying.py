@@ -73,7 +73,7 @@ async def prune(night: NightWork) -> bool:
     def forget() -> None:
         rows.remove(script.pk, keys)
 
-    night.keep(event, extra_writes=forget, counted={"memories let go": len(keys)})
+    night.save(event, extra_writes=forget, counted={"memories let go": len(keys)})
     indexing.soon(script)
     return True
 
@@ -105,5 +105,5 @@ async def end(night: NightWork) -> bool:
     }
     # Before storing, so that the stored progress says that nothing is left to do.
     night.go_on()
-    night.keep(event, last_night=last_night, reflection_state=reflection)
+    night.save(event, last_night=last_night, reflection_state=reflection)
     return True

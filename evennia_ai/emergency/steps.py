@@ -130,11 +130,11 @@ def cancel(stopping: Stopping) -> None:
 
 def _count(stopping: Stopping, work: Work) -> None:
     """Count what is under way: a turn at its model, at a tool, or waiting for a person."""
-    noted = _read(stopping.script, "current_tool_call") or {}
+    checkpoint = _read(stopping.script, "current_tool_call") or {}
     questions = approvals.pending(stopping.script)
     asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
-    if work.in_flight is not None and "tool" in noted:
-        stopping.tools = (str(noted["tool"]),)
+    if work.in_flight is not None and "tool" in checkpoint:
+        stopping.tools = (str(checkpoint["tool"]),)
     elif work.in_flight is not None:
         stopping.calls = int(not asked_for & work.running)
     stopping.calls += work.compacting is not None
@@ -154,14 +154,14 @@ def judge(stopping: Stopping) -> None:
 def store(stopping: Stopping) -> None:
     """Store the stop and the usage up to then, and empty the inbox, in one write."""
     script, work, values = stopping.script, work_of(stopping.script), {}
-    told: list[AuditEvent] = []
+    events: list[AuditEvent] = []
     _note_memory(stopping, work)
     with whatever_happens("the stop could not be stored"):
         if stopping.is_new:
             lockout = stopping.lockout.as_stored()
             values = {"emergency_stop": True, "lockout": lockout}
             errors = _read(script, "consecutive_errors") or 0
-            told = [audit_event("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
+            events = [audit_event("EmergencyStopTriggered", **lockout, consecutive_errors=errors)]
         if _is_ours(script):
             waiting = work.inbox if work else state.read(script, "pending_events")
             stopping.inbox = stopping.inbox or list(waiting)
@@ -170,7 +170,7 @@ def store(stopping: Stopping) -> None:
             if cut_off := aside.recover(script, is_final=True):
                 logger.log_warn(f"[assistant] {script.key}: cut off, and not repeated: {cut_off}")
             values |= {"pending_events": [], "current_tool_call": None}
-        write(script, *told, **values)
+        write(script, *events, **values)
         stopping.is_stored = True
     # Also if the write failed: a stopped assistant must not go on with what waits in memory.
     if work is not None:
@@ -211,8 +211,8 @@ def settle(stopping: Stopping) -> Dropped:
     if (work := work_of(script)) is not None:
         work.is_stopping = not stopping.is_stored
     if not stopping.is_stored:
-        told = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
-        alert(Notice(told))
+        text = f"{name_of(script)}: the stop could not be stored, and holds until a restart."
+        alert(Notice(text))
     dropped = _reject_waiting(stopping)
     with whatever_happens("the open questions could not be withdrawn"):
         if _is_ours(script):
@@ -225,9 +225,9 @@ def settle(stopping: Stopping) -> Dropped:
         if (character := getattr(script, "obj", None)) is not None:
             character.msg(incoming.notice(literal(f"Emergency stop: {lockout.reason}")))
     with whatever_happens("the stop could not be recorded"):
-        facts = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
-        if any(facts.values()):
-            audit.record("dropped", script, **facts)
+        details = {key: value for key, value in asdict(dropped).items() if key != "is_new"}
+        if any(details.values()):
+            audit.record("dropped", script, **details)
     return dropped
 
 
@@ -239,7 +239,7 @@ def _reject_waiting(stopping: Stopping) -> Dropped:
             event = Event.from_stored(stored)
             sender = event.id if event.kind == TASK else event.person or event.sender_id
             by_person.setdefault(sender, []).append(event)
-    told = Dropped(stopping.is_new, stopping.calls, stopping.tools, stopping.questions)
+    dropped = Dropped(stopping.is_new, stopping.calls, stopping.tools, stopping.questions)
     for events in by_person.values():
         is_told = False
         with whatever_happens("a waiting message could not be returned"):
@@ -248,8 +248,8 @@ def _reject_waiting(stopping: Stopping) -> Dropped:
             step = "was told" if is_told else "could not be told"
             stopping.script.work.decisions.note([e.number for e in events], "returned", step)
         number, name = len(events), events[-1].sender_name
-        told += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
-    return told
+        dropped += Dropped(messages=number, names=(name,)) if is_told else Dropped(untold=number)
+    return dropped
 
 
 def _tell(script: Assistant, event: Event) -> bool:
@@ -262,12 +262,12 @@ def _tell(script: Assistant, event: Event) -> bool:
     return outgoing.tell(script.obj, person, RETURNED_LINE, hops=1)
 
 
-def alert(told: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
+def alert(notice: Notice, dropped: Dropped = NOTHING, name: str = "") -> None:
     """Tell staff about a stop, and how to end it."""
     until = f"To let it go on: assistant emergency clear {name}" if name else ""
     with whatever_happens("staff could not be told"):
-        line = " ".join(filter(None, (told.line, dropped.describe(), until)))
-        outgoing.alert_staff(replace(told, line=line))
+        line = " ".join(filter(None, (notice.line, dropped.describe(), until)))
+        outgoing.alert_staff(replace(notice, line=line))
 
 
 # ---- script-like objects -----------------------------------------------------------------------
@@ -283,8 +283,8 @@ def whatever_happens(problem: str) -> Iterator[None]:
 
 
 def _is_ours(script: Assistant) -> bool:
-    kept = getattr(script, "attributes", None)
-    return isinstance(kept, AttributeHandler) and hasattr(script, "work")
+    handler = getattr(script, "attributes", None)
+    return isinstance(handler, AttributeHandler) and hasattr(script, "work")
 
 
 def work_of(script: Assistant) -> Work | None:
@@ -324,18 +324,18 @@ def write(script: Assistant, *audit_events: AuditEvent, **values: Any) -> None:
         # Events of its own earlier acts must not be attributed to the person who stops it.
         own = [signed(each) for each in audit_events]
         with acting("", "", is_logged=actor().is_logged):
-            turns.keep_usage(script, *own, **changed)
+            turns.save_usage(script, *own, **changed)
         return
     for name, value in values.items():
         setattr(script.db, name, value)
-    for told in audit_events:
-        audit.record(told.event, script, **told.details)
+    for event in audit_events:
+        audit.record(event.event, script, **event.details)
 
 
 def name_of(script: Assistant) -> str:
     """The name that staff read."""
-    named = getattr(script, "obj", None) or script
-    return str(getattr(named, "key", type(named).__name__))
+    subject = getattr(script, "obj", None) or script
+    return str(getattr(subject, "key", type(subject).__name__))
 
 
 def now(script: Assistant) -> float:

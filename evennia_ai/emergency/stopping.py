@@ -176,32 +176,32 @@ class _BulkStop:
     @staticmethod
     def _keep_records(portion: list[Stopping]) -> None:
         """Store what was dropped."""
-        # Otherwise the facts of all portions would be written in a single turn of the reactor.
+        # Otherwise the events of all portions would be written in a single turn of the reactor.
         with (
             whatever_happens("what was dropped is recorded later"),
             transaction.atomic(),
         ):
             for script in [stopping.script for stopping in portion]:
                 if audit.has_waiting(script):
-                    audit.keep(script)
+                    audit.save(script)
 
     def _store(self, portion: list[Stopping]) -> None:
-        left = portion
+        unstored = portion
         with whatever_happens("the stops could not be stored together"):
             with transaction.atomic():
                 for stopping in portion:
                     store(stopping)
-            left = [stopping for stopping in portion if not stopping.is_stored]
-        if left:
-            self.gives_up = not store_each(left)
+            unstored = [stopping for stopping in portion if not stopping.is_stored]
+        if unstored:
+            self.gives_up = not store_each(unstored)
 
     def _tell(self) -> None:
         if not self.names:
             return
         verb = "is" if len(self.names) == 1 else "are"
-        told = f"{listed(self.names)} {verb} stopped: {self.reason.rstrip('.')}."
+        text = f"{listed(self.names)} {verb} stopped: {self.reason.rstrip('.')}."
         name = self.names[0] if len(self.names) == 1 else "<name>"
-        alert(Notice(told), self.dropped, name)
+        alert(Notice(text), self.dropped, name)
 
 
 _UNDER_WAY: list[_BulkStop] = []
@@ -232,19 +232,19 @@ def stop_all(scripts: Iterable[Assistant], reason: str, by: str = "") -> Deferre
     _stops += 1
     reason = one_line(reason, LONGEST_REASON)
     # Cancelling the owner of a shared question transfers it to another waiter: owners go last.
-    those = [
+    stoppings = [
         fence(script, Lockout(Cause.KILL, reason, now(script), by))
         for script in sorted(scripts, key=has_questions)
     ]
     # Sockets first: unwinding what waits behind each of them takes many times longer.
     with undisturbed():
-        for stopping in those:
+        for stopping in stoppings:
             hang_up(stopping)
-    several = _BulkStop(deque(those), reason)
+    several = _BulkStop(deque(stoppings), reason)
     with whatever_happens("calls that wait for a slot could not be held back"):
         several.held.enter_context(services.pool().held())
     _UNDER_WAY.append(several)
-    if len(those) > CANCELS:
+    if len(stoppings) > CANCELS:
         services.pacer().call_first(_go_on)
     else:
         several.cancel_some()
@@ -309,10 +309,10 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         return _clear_cooling(script)
     before = lockout_of(script)
     was = before.cause.value if before else Cause.KILL.value
-    told = audit_event("EmergencyStopCleared", cause=was, cleared_by=by)
+    event = audit_event("EmergencyStopCleared", cause=was, cleared_by=by)
     values = {"emergency_stop": False, "consecutive_errors": 0, "is_ticking": False, "lockout": {}}
     values["cooling"] = {}
-    write(script, told, **values)
+    write(script, event, **values)
     if work is not None:
         work.is_ticking = work.is_stopping = False
         indexing.soon(script)
@@ -332,9 +332,9 @@ def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:
     Returns:
         Fires with how many had something to clear, when all is stored.
     """
-    met = [(script, _stops_of(script)) for script in scripts]
-    steps = _clear_each(met, by)
-    if len(met) > PORTION:
+    counted_scripts = [(script, _stops_of(script)) for script in scripts]
+    steps = _clear_each(counted_scripts, by)
+    if len(counted_scripts) > PORTION:
         return game_thread.paced(steps)
     return succeed(game_thread.finish(steps))
 

@@ -126,8 +126,8 @@ class Checkpoint:
         """
         kind = LimitKind(hit.kind)
         mode = self.config.mode_of(kind)
-        left = self.config.auto_extend_times - self.extensions.used(hit.scope, kind)
-        decision = decide_alone(LIMITS[kind], mode, left, hit.amount)
+        extensions_left = self.config.auto_extend_times - self.extensions.used(hit.scope, kind)
+        decision = decide_alone(LIMITS[kind], mode, extensions_left, hit.amount)
         if decision is None:
             prompt = question_text(kind, hit.used, hit.cap, hit.amount, task, whose)
             asking = ApprovalRequest(
@@ -164,7 +164,7 @@ class Checkpoint:
     def _record(
         self, kind: LimitKind, mode: Mode, hit: LimitReachedError, decision: Decision
     ) -> None:
-        facts: dict[str, object] = {
+        details: dict[str, object] = {
             "kind": kind.value,
             "scope": hit.scope,
             "used": hit.used,
@@ -174,6 +174,6 @@ class Checkpoint:
             "extension": decision.extension,
             "reason": decision.reason.value,
         }
-        self.record("safety_limit_checkpoint", facts)
+        self.record("safety_limit_checkpoint", details)
         if not decision.allow_continue:
-            self.record("limit_denied", facts)
+            self.record("limit_denied", details)

@@ -78,8 +78,8 @@ class Findable(Chooser):
         if len(every) <= self.most:
             return {name: spec for name, spec in every.items() if name != FIND_TOOLS}
         # Found tools come last, so that the prompt begins the same after each find.
-        wanted = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
-        return {name: every[name] for name in wanted if name in every}
+        names = dict.fromkeys((*islice(every, self.most), FIND_TOOLS, *self.found))
+        return {name: every[name] for name in names if name in every}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +98,9 @@ class Fitted(Chooser):
 
     def specs(self) -> Specs:
         """The tools on offer, by name."""
-        wanted = self.names - (ANSWERS - {answered_by(self.event)})
+        names = self.names - (ANSWERS - {answered_by(self.event)})
         every = self.inner.specs()
-        return {name: self._aimed(spec) for name, spec in every.items() if name in wanted}
+        return {name: self._aimed(spec) for name, spec in every.items() if name in names}
 
     def _aimed(self, spec: ToolSpec) -> ToolSpec:
         aim = "channel" if spec.name == "channel" else "target"

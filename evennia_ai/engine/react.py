@@ -43,14 +43,14 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
     advisory = Advisory.NONE
     while not bounds.is_used_up:
         ports.checkpoint_store.fence(turn)  # it may have been stopped while it waited
-        shown = ports.shown(ports.toolbox.specs())
-        prompt = ports.compose(turn, shown)
+        specs = ports.shown(ports.toolbox.specs())
+        prompt = ports.compose(turn, specs)
         expect_listener(turn, ports)  # before money is spent; `_ask` repeats it before it speaks
         if prompt.usage_ratio > 1:
             return Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.unfit())
         try:
             await bounds.step()
-            reply = await _ask(turn, ports, bounds, prompt, tuple(shown.values()))
+            reply = await _ask(turn, ports, bounds, prompt, tuple(specs.values()))
         except (ModelError, CircuitOpenError) as error:
             if _shorten(turn, error):
                 continue
@@ -169,12 +169,12 @@ async def _run(group: CallGroup, ports: Ports, bounds: Bounds, refusal: str) -> 
             ports.checkpoint_store.checkpoint(group.turn)
         ports.checkpoint_store.fence(group.turn)
         spec = ports.toolbox.specs().get(call.name)
-        refused = refusal or objection(call, spec, group.done)
+        reason = refusal or objection(call, spec, group.done)
         if group.done and not pattern.allows_multi_tool:
-            refused = refused or ONE_AT_A_TIME
+            reason = reason or ONE_AT_A_TIME
         result = repetition(call, spec, group.done)
-        if refused:
-            result = ToolResult(False, refused, Fault.NOT_RUN)
+        if reason:
+            result = ToolResult(False, reason, Fault.NOT_RUN)
         elif result is None:
             await bounds.tool_call()
             result = await _run_one(call, ports, bounds)

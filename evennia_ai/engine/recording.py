@@ -111,7 +111,7 @@ class RecordedTurn:
             self.limit, stop = stop.limit.kind, replace(stop, limit=None)
         self.stop = stop
 
-    def keep_call(self, call: RecordedCall) -> None:
+    def record_call(self, call: RecordedCall) -> None:
         """Account for the size of a model call, and cut it if it is too large."""
         prompt = call.prompt
         size = CHARACTERS_OF_A_TOKEN * (prompt.tokens - prompt.tool_tokens)
@@ -124,7 +124,7 @@ class RecordedTurn:
     def _cut(self, call: RecordedCall) -> int:
         """Keep only the newest messages of a call; return their size."""
         call.is_cut, call.prompt = True, replace(call.prompt, messages=[], blocks=[])
-        kept: list[Message] = []
+        newest: list[Message] = []
         size = self._cut_reply(call)
         # The newest messages explain the model's answer; the head is the same in all calls.
         for message in reversed(call.messages):
@@ -132,8 +132,8 @@ class RecordedTurn:
             if size + message_size > self.room:
                 break
             size += message_size
-            kept.append(message)
-        call.messages = kept[::-1]
+            newest.append(message)
+        call.messages = newest[::-1]
         return size
 
     def _cut_reply(self, call: RecordedCall) -> int:
@@ -143,17 +143,17 @@ class RecordedTurn:
         content = call.reply.content[: self.room]
         size, calls = len(content), []
         for each in call.reply.tool_calls:
-            kept = _kept(each, self.room - size)
-            size += _size_of(kept)
-            calls.append(kept)
+            recorded = _kept(each, self.room - size)
+            size += _size_of(recorded)
+            calls.append(recorded)
         call.reply = replace(call.reply, content=content, tool_calls=tuple(calls))
         return size
 
-    def keep_use(self, use: ToolUse) -> None:
+    def record_use(self, use: ToolUse) -> None:
         """Account for the size of a tool call, and cut its text if it is too long."""
-        kept = _kept(use.call, self.room)
-        use.is_cut, use.call = kept is not use.call, kept
-        self.room -= _size_of(kept)
+        recorded = _kept(use.call, self.room)
+        use.is_cut, use.call = recorded is not use.call, recorded
+        self.room -= _size_of(recorded)
         if len(use.text) > self.room:
             use.text, use.is_cut = use.text[: self.room], True
         self.room -= len(use.text)
@@ -324,7 +324,7 @@ class RecordedModel:
             call.seconds, call.nano = self._clock() - began, spent.nano - before
             call.is_priced = spent.unpriced == unpriced
             # In `finally`, because the prompt of a cancelled call takes memory too.
-            record.keep_call(call)
+            record.record_call(call)
             self._tell()
 
 
@@ -359,5 +359,5 @@ class RecordedTools:
         finally:
             use.seconds = self._clock() - began
             # Cut only now that its size is known.
-            record.keep_use(use)
+            record.record_use(use)
             self._tell()

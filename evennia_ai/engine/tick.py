@@ -124,8 +124,8 @@ async def wrap_up(turn: Turn, ports: Ports, hit: LimitReachedError) -> bool:
 def _spoken_text(call: ToolCall | None, content: str) -> str:
     """The text of a reply that can be said: the message of the call in it, or its content."""
     message = call.arguments.get("message") if call is not None else None
-    said = message if isinstance(message, str) else content
-    return cut_at_sentence(clean_speech(said), LONGEST_SPEECH)
+    text = message if isinstance(message, str) else content
+    return cut_at_sentence(clean_speech(text), LONGEST_SPEECH)
 
 
 def with_cause(messages: list[Message], hit: LimitReachedError) -> list[Message]:

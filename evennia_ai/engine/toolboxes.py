@@ -142,20 +142,20 @@ class Timely(Wrapper):
         Raises:
             NobodyListensError: the redirected call failed, and there is no other way.
         """
-        given = self.timed(turn, self.inner.specs()[call.name], call)
-        if isinstance(given, ToolResult):
-            return given
-        if given is call:
+        timely_call = self.timed(turn, self.inner.specs()[call.name], call)
+        if isinstance(timely_call, ToolResult):
+            return timely_call
+        if timely_call is call:
             return await self.inner.run(call, turn)
         # A checkpoint taken during the call must not say that it has gone out already.
         turn.stale_way = WAIT
-        result = await self.inner.run(given, turn)
+        result = await self.inner.run(timely_call, turn)
         if result.success:
-            turn.stale_way = given.name
+            turn.stale_way = timely_call.name
         # A page is the last way to reach a person; more model calls would be wasted.
-        elif given.name == PAGE:
+        elif timely_call.name == PAGE:
             raise NobodyListensError(result.text)
-        text = f"its moment was over, so it went by {given.name}: {result.text}"
+        text = f"its moment was over, so it went by {timely_call.name}: {result.text}"
         return replace(result, text=text)
 
 

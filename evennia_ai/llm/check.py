@@ -101,10 +101,10 @@ def check_endpoints(
     async def check_all() -> Report:
         lines: list[CheckResult] = []
         for one in endpoint.each:
-            found = await check_endpoint(one, pool, paid=paid, reactor=reactor)
+            report = await check_endpoint(one, pool, paid=paid, reactor=reactor)
             lines += (
                 replace(line, name=f"{line.name} at {one.base_url}") if endpoint.replicas else line
-                for line in found.lines
+                for line in report.lines
             )
         return Report(endpoint.describe(), tuple(lines))
 
@@ -172,9 +172,9 @@ class _Check:
         return False, f"{model} is not among its models; it has {shown}"
 
     async def _listed(self, transport: OpenAITransport) -> list[str]:
-        asked = transport.models().addTimeout(self._client.deadline_seconds, self._reactor)
+        call = transport.models().addTimeout(self._client.deadline_seconds, self._reactor)
         try:
-            return [str(item["id"]) for item in read_json(await asked)["data"]]
+            return [str(item["id"]) for item in read_json(await call)["data"]]
         # Many services have no list of models, or another format, and answer all the same.
         except (ModelStatusError, DeadlineError, ValueError, KeyError, TypeError):
             return []
@@ -206,5 +206,5 @@ class _Check:
                 f"only {size} tokens of a prompt of {LONG_PROMPT_WORDS} words were read; "
                 "raise the model's context size"
             )
-        shown = f"{size} tokens" if size else f"{LONG_PROMPT_WORDS} words"
-        return True, f"a prompt of {shown} is read, in {seconds:.1f} s"
+        length = f"{size} tokens" if size else f"{LONG_PROMPT_WORDS} words"
+        return True, f"a prompt of {length} is read, in {seconds:.1f} s"

@@ -73,12 +73,12 @@ class Generation:
 
     def as_body(self) -> dict[str, Any]:
         """The settings as members of the request body, without `max_tokens`."""
-        named = {
+        members = {
             "temperature": self.temperature,
             "top_p": self.top_p,
             "reasoning_effort": self.reasoning_effort,
         }
-        body = {key: value for key, value in named.items() if value is not None}
+        body = {key: value for key, value in members.items() if value is not None}
         extra = self.extra or {}
         return {
             **body,
@@ -379,22 +379,22 @@ class UnifiedLLMClient:
         ends_at, limit = self._reactor.seconds() + seconds, self._answer_limit
         tries_left = MOST_TRIES
         while True:
-            name, sent, echoed = limit.name, limit.as_body(tokens), self._echoes.wanted
-            left = max(0.0, ends_at - self._reactor.seconds())
+            name, limit_body, echoed = limit.name, limit.as_body(tokens), self._echoes.wanted
+            timeout = max(0.0, ends_at - self._reactor.seconds())
             try:
-                posted = self.transport.post({**with_echoes(call.body, echoed), **sent})
+                posted = self.transport.post({**with_echoes(call.body, echoed), **limit_body})
                 call.payment.sent(posted)
-                answer: bytes = await posted.addTimeout(left, self._reactor)
+                answer: bytes = await posted.addTimeout(timeout, self._reactor)
                 return answer
             except DeadlineError:
-                raise ModelTimeoutError(f"no whole answer within {round(left, 1):g} s") from None
+                raise ModelTimeoutError(f"no whole answer within {round(timeout, 1):g} s") from None
             except ModelStatusError as error:
                 if not tries_left:
                     raise
                 tries_left -= 1
                 if self._echoes.after(error, echoed):
                     continue
-                fewer = limit.after(error, name, sent[name])
+                fewer = limit.after(error, name, limit_body[name])
                 if fewer is None:
                     raise
                 tokens = min(tokens, fewer)

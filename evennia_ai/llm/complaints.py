@@ -83,7 +83,7 @@ def _parts(whole: object) -> list[object]:
     # Mistral wraps the details of FastAPI once more.
     message = whole.get("message")
     wrapped = message.get("detail") if isinstance(message, Mapping) else None
-    found = (
+    candidates = (
         error,
         {"message": message, "code": whole.get("code")},
         whole.get("detail"),
@@ -93,7 +93,7 @@ def _parts(whole: object) -> list[object]:
     )
     return [
         each
-        for part in found
+        for part in candidates
         for each in (map(_item, part[:MOST_LISTED]) if isinstance(part, list) else (part,))
     ]
 
@@ -129,10 +129,10 @@ def read_complaint(body: bytes) -> tuple[str, str]:
         whole = whole[0]
     parts = _parts(whole)
     words = dict.fromkeys(text for part in parts for text in _texts(part, "message"))
-    held = [*parts, whole] if isinstance(whole, Mapping) else ()
+    all_parts = [*parts, whole] if isinstance(whole, Mapping) else ()
     codes = (
         code
-        for part in held
+        for part in all_parts
         if isinstance(part, Mapping)
         for code in _texts(part, "code", "type", "error_type")
     )

@@ -42,23 +42,27 @@ class Echoes:
         # Only these two statuses are about the content of the request.
         if error.status not in (400, 422):
             return False
-        named = frozenset(name for name in (THOUGHTS, SIGNATURE) if name in str(error))
-        self.wanted |= named
-        return not named.issubset(sent)
+        names = frozenset(name for name in (THOUGHTS, SIGNATURE) if name in str(error))
+        self.wanted |= names
+        return not names.issubset(sent)
 
 
 def beside_calls(message: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
     """The wanted members of a message of a model, and their size; empty if it has none."""
-    calls, found = message["tool_calls"], {}
+    calls, values = message["tool_calls"], {}
     if THOUGHTS in wanted:
-        found[THOUGHTS] = message.get(THOUGHTS)
+        values[THOUGHTS] = message.get(THOUGHTS)
     if SIGNATURE in wanted:  # of several calls in one reply, the first has it
         extra = calls[0].get("extra_content") if isinstance(calls[0], dict) else None
         google = extra.get("google") if isinstance(extra, dict) else None
-        found[SIGNATURE] = google.get(SIGNATURE) if isinstance(google, dict) else None
-    texts = {name: text for name, text in found.items() if isinstance(text, str) and text}
-    kept: dict[str, Any] = {name: sendable(text) for name, text in texts.items()}
-    return {**kept, TOKENS: sum(map(estimate, kept.values()))} if kept else {}
+        values[SIGNATURE] = google.get(SIGNATURE) if isinstance(google, dict) else None
+    texts = {name: text for name, text in values.items() if isinstance(text, str) and text}
+    sendable_texts: dict[str, Any] = {name: sendable(text) for name, text in texts.items()}
+    return (
+        {**sendable_texts, TOKENS: sum(map(estimate, sendable_texts.values()))}
+        if sendable_texts
+        else {}
+    )
 
 
 def with_kept(messages: Sequence[Message], model: str, wanted: Collection[str]) -> list[Message]:
@@ -67,12 +71,12 @@ def with_kept(messages: Sequence[Message], model: str, wanted: Collection[str]) 
 
 
 def _with_kept(message: Message, model: str, wanted: Collection[str]) -> Message:
-    kept, made = message[BESIDE].get(model, {}), {**message}
-    if THOUGHTS in wanted and THOUGHTS in kept:
-        made[THOUGHTS] = kept[THOUGHTS]
-    if SIGNATURE in wanted and SIGNATURE in kept:
-        made["tool_calls"] = _signed(message["tool_calls"], kept[SIGNATURE])
-    return made
+    echoes, result = message[BESIDE].get(model, {}), {**message}
+    if THOUGHTS in wanted and THOUGHTS in echoes:
+        result[THOUGHTS] = echoes[THOUGHTS]
+    if SIGNATURE in wanted and SIGNATURE in echoes:
+        result["tool_calls"] = _signed(message["tool_calls"], echoes[SIGNATURE])
+    return result
 
 
 def _signed(calls: Sequence[Mapping[str, Any]], signature: str) -> list[Mapping[str, Any]]:
@@ -92,9 +96,9 @@ def _with_echoes(message: Message, wanted: Collection[str]) -> Message:
     calls = message.get("tool_calls")
     if not calls:
         return message
-    made = {**message}
+    result = {**message}
     if THOUGHTS in wanted:
-        made.setdefault(THOUGHTS, NO_THOUGHTS)
+        result.setdefault(THOUGHTS, NO_THOUGHTS)
     if SIGNATURE in wanted:
-        made["tool_calls"] = _signed(calls, NO_SIGNATURE)
-    return made
+        result["tool_calls"] = _signed(calls, NO_SIGNATURE)
+    return result

@@ -225,16 +225,16 @@ def _resolved(of_environ: tuple[str, ...], of_settings: tuple[str, ...]) -> Endp
     from_settings = dict(zip(KEYS, of_settings, strict=True))
     mixed = {key: from_environ[key] or from_settings[key] for key in KEYS}
     notice = _keep_key_with_address(mixed, from_environ, from_settings)
-    found = _from_values(
+    endpoint = _from_values(
         mixed, "the environment" if from_environ["EVENNIA_AI_MODEL"] else "settings"
     )
-    if found is None:
+    if endpoint is None:
         idle = next((key for key in KEYS[:2] if mixed[key]), "")
         if idle:
             notice = f"{idle} is set but EVENNIA_AI_MODEL is not, so it is not used"
-        found = BUILT_IN[LOCAL]
-    found = replace(found, notice=notice)
-    return _with_tool_mode(found, mixed["EVENNIA_AI_TOOL_MODE"])
+        endpoint = BUILT_IN[LOCAL]
+    endpoint = replace(endpoint, notice=notice)
+    return _with_tool_mode(endpoint, mixed["EVENNIA_AI_TOOL_MODE"])
 
 
 def from_provider(provider: str, model: str, fallback: Endpoint) -> Endpoint:

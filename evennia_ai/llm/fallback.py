@@ -87,8 +87,8 @@ class FallbackClient(ClientGroup):
             ModelError: no model answered; the text says why for each.
             CircuitOpenError: all breakers are open; this is the one that closes first.
         """
-        asked = CompletionRequest(messages, tools, extra, payment)
-        outcome = Deferred.fromCoroutine(self._in_slot(asked))
+        request = CompletionRequest(messages, tools, extra, payment)
+        outcome = Deferred.fromCoroutine(self._in_slot(request))
         if debug:
             names = ", ".join(name for name, _ in self.models)
             size = f"{counted(len(messages), 'messages')}, {counted(len(tools), 'tools')}"
@@ -114,8 +114,8 @@ class FallbackClient(ClientGroup):
                 # Without the check, a call would wait for a slot only to find the breaker open.
                 if client.may_begin:
                     await slot.take()
-                left = max(0.0, ends_at - self._reactor.seconds())
-                seconds, call = left if is_last else left / 2, replace(asked, name=name)
+                timeout = max(0.0, ends_at - self._reactor.seconds())
+                seconds, call = timeout if is_last else timeout / 2, replace(asked, name=name)
                 if isinstance(client, SpreadModel):
                     reply = await client.answer_within(seconds, call, slot=slot, is_last=is_last)
                 else:

@@ -41,16 +41,16 @@ def read_fallbacks(
     Raises:
         ConfigurationError: the list, or an entry of it, is wrong.
     """
-    found = []
+    endpoints = []
     for number, entry in enumerate(_entries(given, NAME)):
         path = f"{NAME}[{number}]"
         if isinstance(entry, str):
-            found.append(_by_name(entry, first, path))
+            endpoints.append(_by_name(entry, first, path))
         elif isinstance(entry, Mapping):
-            found.append(_Entry(entry, path).endpoint(first, environ, settings))
+            endpoints.append(_Entry(entry, path).endpoint(first, environ, settings))
         else:
             raise ConfigurationError(f"{path} is {entry!r}; it must be {RIGHT_ENTRY}")
-    return distinct(found, first)
+    return distinct(endpoints, first)
 
 
 def read_own_fallbacks(given: object, first: Endpoint) -> tuple[Endpoint, ...]:
@@ -59,7 +59,7 @@ def read_own_fallbacks(given: object, first: Endpoint) -> tuple[Endpoint, ...]:
     Raises:
         ConfigurationError: the list, or an entry of it, is wrong.
     """
-    found = []
+    endpoints = []
     for number, entry in enumerate(_entries(given, OWN_NAME)):
         path = f"{OWN_NAME}[{number}]"
         if not isinstance(entry, str):
@@ -67,8 +67,8 @@ def read_own_fallbacks(given: object, first: Endpoint) -> tuple[Endpoint, ...]:
                 f"{path} is not text; it must be a model's name: addresses are the game's to set,"
                 f" in {NAME}"
             )
-        found.append(_by_name(entry, first, path))
-    return distinct(found, first)
+        endpoints.append(_by_name(entry, first, path))
+    return distinct(endpoints, first)
 
 
 def _entries(given: object, name: str) -> list[object]:
@@ -77,20 +77,20 @@ def _entries(given: object, name: str) -> list[object]:
     return list(given)
 
 
-def distinct(found: Sequence[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
+def distinct(endpoints: Sequence[Endpoint], first: Endpoint) -> tuple[Endpoint, ...]:
     """The models without duplicates and without the first one.
 
     A model counts as a duplicate only if all its addresses are already in the list.
     """
-    if not found:  # most games have no fallbacks
+    if not endpoints:  # most games have no fallbacks
         return ()
-    kept, seen = [], _places(first)
-    for each in found:
+    others, seen = [], _places(first)
+    for each in endpoints:
         places = _places(each)
         if not places <= seen:
-            kept.append(each)
+            others.append(each)
             seen |= places
-    return tuple(kept)
+    return tuple(others)
 
 
 def _places(endpoint: Endpoint) -> set[tuple[str, str]]:
@@ -134,16 +134,16 @@ class _Entry:
         if self._endpoints is not None:
             return self._at_several(model, first, environ, settings)
         if base_url:
-            found = self._elsewhere(model, base_url, first)
+            endpoint = self._elsewhere(model, base_url, first)
         else:
-            found = _by_name(model, first, self._path)
+            endpoint = _by_name(model, first, self._path)
         key = key_named(self._values["api_key_env"], self._path, environ, settings)
         return replace(
-            found,
-            api_key=key or found.api_key,
-            tool_mode=self._mode(found),
+            endpoint,
+            api_key=key or endpoint.api_key,
+            tool_mode=self._mode(endpoint),
             # The first model's replicas have keys of their own; this key is for one address.
-            replicas=() if key else found.replicas,
+            replicas=() if key else endpoint.replicas,
         )
 
     def _at_several(
@@ -156,8 +156,8 @@ class _Entry:
             )
         path = f"{self._path}['endpoints']"
         replicas = read_replicas(self._endpoints, path, first, environ, settings)
-        found = self._elsewhere(model, replicas[0].base_url, first)
-        return at_all(replace(found, tool_mode=self._mode(found)), replicas)
+        endpoint = self._elsewhere(model, replicas[0].base_url, first)
+        return at_all(replace(endpoint, tool_mode=self._mode(endpoint)), replicas)
 
     def _elsewhere(self, model: str, base_url: str, first: Endpoint) -> Endpoint:
         name = f"{self._path}['base_url']"
@@ -166,8 +166,8 @@ class _Entry:
         key = first.api_key if address == first.base_url else ""
         return Endpoint(provider_of(address), model, address, key)
 
-    def _mode(self, found: Endpoint) -> str:
-        mode = self._values["tool_mode"] or found.tool_mode
+    def _mode(self, endpoint: Endpoint) -> str:
+        mode = self._values["tool_mode"] or endpoint.tool_mode
         if mode not in TOOL_MODES:
             raise ConfigurationError(
                 f"{self._path}['tool_mode'] is {mode!r}; it must be {' or '.join(TOOL_MODES)}"

@@ -58,16 +58,16 @@ def bounded(schema: object, depth: int = 0) -> Any:
     """
     if not isinstance(schema, Mapping) or depth > DEEPEST:
         return schema
-    made = dict(schema)
-    for key in made:
-        held = made[key]
-        if key in _SCHEMA_MAPS and isinstance(held, Mapping):
-            made[key] = {name: bounded(each, depth + 1) for name, each in held.items()}
-        elif key in _SCHEMA_LISTS and isinstance(held, list):
-            made[key] = [bounded(each, depth + 1) for each in held]
+    result = dict(schema)
+    for key in result:
+        value = result[key]
+        if key in _SCHEMA_MAPS and isinstance(value, Mapping):
+            result[key] = {name: bounded(each, depth + 1) for name, each in value.items()}
+        elif key in _SCHEMA_LISTS and isinstance(value, list):
+            result[key] = [bounded(each, depth + 1) for each in value]
         elif key in _SUBSCHEMAS:
-            made[key] = bounded(held, depth + 1)
-    return {**_limits(schema), **made}
+            result[key] = bounded(value, depth + 1)
+    return {**_limits(schema), **result}
 
 
 def _limits(schema: Mapping[str, object]) -> dict[str, int]:
@@ -156,8 +156,8 @@ def chosen(specs: Sequence[ToolSpec], choice: object) -> Sequence[ToolSpec]:
         return ()
     function = choice.get("function") if isinstance(choice, Mapping) else None
     name = function.get("name") if isinstance(function, Mapping) else None
-    if left := [spec for spec in specs if spec.name == name]:
-        return left
+    if matching := [spec for spec in specs if spec.name == name]:
+        return matching
     known = ", ".join(spec.name for spec in specs) or "none"
     raise ConfigurationError(
         f"tool_choice is {reprlib.repr(choice)}; it must be 'auto', 'none', 'required', or"

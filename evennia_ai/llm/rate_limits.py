@@ -35,7 +35,7 @@ def read_rate_limits(headers: Mapping[str, str]) -> RateLimitInfo | None:
     Args:
         headers: with names in lower case, or a case-insensitive mapping.
     """
-    found = RateLimitInfo(
+    limits = RateLimitInfo(
         _count(_header(headers, "requests", "limit")),
         _count(_header(headers, "requests", "remaining")),
         read_span(_header(headers, "requests", "reset")),
@@ -43,7 +43,7 @@ def read_rate_limits(headers: Mapping[str, str]) -> RateLimitInfo | None:
         _count(_header(headers, "tokens", "remaining")),
         read_span(_header(headers, "tokens", "reset")),
     )
-    return found if found != RateLimitInfo() else None
+    return limits if limits != RateLimitInfo() else None
 
 
 def _header(headers: Mapping[str, str], kind: str, what: str) -> str:

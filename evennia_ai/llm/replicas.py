@@ -38,18 +38,18 @@ def with_replicas(
     """
     if given in ((), []):
         return endpoint
-    found = read_replicas(given, NAME, endpoint, environ, settings)
+    replicas = read_replicas(given, NAME, endpoint, environ, settings)
     if not endpoint.base_url:
         raise ConfigurationError(
             f"{NAME} lists addresses, but the game's model is {endpoint.provider!r}, which has"
             " none; set EVENNIA_AI_MODEL, and OPENAI_BASE_URL to one of them"
         )
-    if all(each.base_url != endpoint.base_url for each in found):
+    if all(each.base_url != endpoint.base_url for each in replicas):
         raise ConfigurationError(
             f"{NAME} does not list {endpoint.base_url!r}, which OPENAI_BASE_URL names; it must list"
             " every address of the model, that one too"
         )
-    return at_all(endpoint, found)
+    return at_all(endpoint, replicas)
 
 
 def at_all(endpoint: Endpoint, replicas: tuple[Replica, ...]) -> Endpoint:
@@ -75,16 +75,16 @@ def read_replicas(
         raise ConfigurationError(f"{path} is {given!r}; it must be {RIGHT_FORM}")
     if len(given) > MOST_REPLICAS:
         raise ConfigurationError(f"{path} has {len(given)} entries; {MOST_REPLICAS} are the most")
-    found: dict[str, Replica] = {}
+    replicas: dict[str, Replica] = {}
     for number, entry in enumerate(given):
         each = _replica(entry, f"{path}[{number}]", owner, environ, settings)
-        if each.base_url in found:
+        if each.base_url in replicas:
             raise ConfigurationError(
                 f"{path}[{number}]['base_url'] is {each.base_url!r}, which an entry before it"
                 " names already; it must be another address"
             )
-        found[each.base_url] = each
-    return tuple(found.values())
+        replicas[each.base_url] = each
+    return tuple(replicas.values())
 
 
 def _replica(

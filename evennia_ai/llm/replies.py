@@ -162,9 +162,9 @@ def _without_choice(whole: object, choices: object) -> str:
         return "the answer's list of choices is empty"
     if choices is not None:
         return "the answer's choices are no list of objects"
-    named = islice(whole, 8) if isinstance(whole, dict) else (type(whole).__name__,)
-    held = one_line(", ".join(sorted(named)), 200) or "nothing"
-    return f"the answer holds no choices (it holds: {held})"
+    names = islice(whole, 8) if isinstance(whole, dict) else (type(whole).__name__,)
+    content = one_line(", ".join(sorted(names)), 200) or "nothing"
+    return f"the answer holds no choices (it holds: {content})"
 
 
 def _usage_of(whole: object) -> TokenUsage | None:

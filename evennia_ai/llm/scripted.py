@@ -73,8 +73,8 @@ def _offered_call(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     if not offered or name in offered:
         return name, arguments
     name, schema = next(iter(offered.items()))
-    wanted = {key: schema["properties"][key] for key in schema.get("required", ())}
-    return name, {key: _sample(kind) for key, kind in wanted.items()}
+    schemas = {key: schema["properties"][key] for key in schema.get("required", ())}
+    return name, {key: _sample(kind) for key, kind in schemas.items()}
 
 
 def _sample(schema: Mapping[str, Any]) -> Any:

@@ -85,8 +85,8 @@ class Slot:
             NoFreeSlotError: none is free before the call's deadline.
         """
         if not self.is_taken:
-            left = max(0.0, self._ends_at - self._reactor.seconds())
-            await take_slot(self._slots, left, self._reactor)
+            seconds = max(0.0, self._ends_at - self._reactor.seconds())
+            await take_slot(self._slots, seconds, self._reactor)
             self.is_taken = True
 
     def give_back(self) -> None:

@@ -307,11 +307,11 @@ class SpreadModel(ClientGroup):
         """
         while True:
             now = self._reactor.seconds()
-            asked = [each for each in left if each[1].circuit_breaker.is_available]
-            if not asked:
+            available = [each for each in left if each[1].circuit_breaker.is_available]
+            if not available:
                 chosen = soonest([client.circuit_breaker for _, client in left])
                 return next(each for each in left if each[1].circuit_breaker is chosen)
-            free = [each for each in asked if self._spread.has_room(each[0])]
+            free = [each for each in available if self._spread.has_room(each[0])]
             if not free:
                 # A call that waits for room here must not hold a slot that another model could use.
                 slot.give_back()

@@ -97,10 +97,10 @@ def _is_on_disk(name: str, expected: str) -> bool:
     if not folder:
         return False
     try:
-        found = (Path(folder) / name).read_bytes()
+        content = (Path(folder) / name).read_bytes()
     except OSError:
         return False
-    return hashlib.sha256(found).hexdigest() == expected
+    return hashlib.sha256(content).hexdigest() == expected
 
 
 def load_encoding(name: str, files: Files = ENCODING_FILES) -> Counter | None:
@@ -177,12 +177,12 @@ class TokenCounter:
         factor, total = self.factor, 0
         for spec in specs:
             # Specs cannot be hashed. The entry keeps the spec alive, so its id stays unique.
-            kept = self._tools.get(id(spec))
-            if kept is None or kept[1] != factor:
-                kept = self._tools[id(spec)] = (spec, factor, tokens.count_tool(spec, self.count))
+            cached = self._tools.get(id(spec))
+            if cached is None or cached[1] != factor:
+                cached = self._tools[id(spec)] = (spec, factor, tokens.count_tool(spec, self.count))
                 while len(self._tools) > MOST_TOOLS:
                     self._tools.popitem(last=False)
-            total += kept[2]
+            total += cached[2]
         return total
 
     def note_usage(self, estimated: int, usage: TokenUsage) -> None:

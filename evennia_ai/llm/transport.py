@@ -106,13 +106,13 @@ def proxy_for(base_url: str) -> tuple[URL | None, dict[str, str]]:
     Raises:
         ConfigurationError: its address cannot be read, or is not http or https.
     """
-    parts, named = urlsplit(base_url), getproxies()
+    parts, proxies = urlsplit(base_url), getproxies()
     host = parts.hostname or ""
-    told = named.get(parts.scheme) or named.get("all")
-    if not told or _is_this_machine(host) or proxy_bypass(host):
+    address = proxies.get(parts.scheme) or proxies.get("all")
+    if not address or _is_this_machine(host) or proxy_bypass(host):
         return None, {}
     try:
-        return _read_proxy(URL(told if "://" in told else f"http://{told}"))
+        return _read_proxy(URL(address if "://" in address else f"http://{address}"))
     except ValueError:  # its text quotes the address, which may hold a password
         raise ConfigurationError(
             f"the proxy in the environment cannot be read; {PROXY_ADVICE}"
@@ -248,9 +248,9 @@ class OpenAITransport:
     ) -> bytes:
         most = self._most_bytes if path == COMPLETIONS else LARGEST_ANSWER_BYTES
         data = body if body is None or isinstance(body, bytes) else encode(body)
-        sent = {} if data is None else {"data": data, "headers": AS_JSON}
+        options = {} if data is None else {"data": data, "headers": AS_JSON}
         request = self._open_session().request(
-            method, self.base_url + path, proxy_headers=self._proxy_headers, **sent
+            method, self.base_url + path, proxy_headers=self._proxy_headers, **options
         )
         async with request as response:
             if response.method != method:
@@ -271,11 +271,11 @@ class OpenAITransport:
         """The error for a redirect after which a POST became a GET."""
         status = response.history[0].status
         place = str(response.url.with_user(None).with_query(None).with_fragment(None))
-        told = self._redacted(place.removesuffix(COMPLETIONS), 200)
+        target = self._redacted(place.removesuffix(COMPLETIONS), 200)
         return ModelStatusError(
             status,
-            f"{self.base_url} answered with HTTP {status}: it redirects to {told}; if that is its "
-            "new address, set it",
+            f"{self.base_url} answered with HTTP {status}: it redirects to {target}; if that is "
+            "its new address, set it",
         )
 
     def _status_error(
@@ -287,21 +287,23 @@ class OpenAITransport:
         is_of_answer: bool = False,
     ) -> ModelError:
         complaint = read_complaint(content)
-        said = self._redacted(complaint[0], 300) or "it says nothing more"
+        complaint_text = self._redacted(complaint[0], 300) or "it says nothing more"
         if not status:
-            return ModelReplyError(f"{self.base_url} answered with HTTP 200 and an error: {said}")
+            return ModelReplyError(
+                f"{self.base_url} answered with HTTP 200 and an error: {complaint_text}"
+            )
         how = f"HTTP 200 and the error {status}" if is_of_answer else f"HTTP {status}"
-        text = f"{self.base_url} answered with {how}: {said}"
+        text = f"{self.base_url} answered with {how}: {complaint_text}"
         if is_of_model(complaint):
             return ModelReplyError(text)
         if is_too_long(status, complaint):
             return ContextLengthError(status, text)
-        asked = headers.get("retry-after", "")
+        retry_header = headers.get("retry-after", "")
         return ModelStatusError(
             # Nobody's question causes this, so it counts like the 404 of other services.
             404 if is_unfit(status, complaint) else status,
             text,
-            retry_after=read_retry_after(asked, datetime.now(UTC)),
+            retry_after=read_retry_after(retry_header, datetime.now(UTC)),
             is_used_up=is_used_up(complaint),
             is_of_answer=is_of_answer,
         )

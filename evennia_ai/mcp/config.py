@@ -70,10 +70,10 @@ class ServerConfig:
 
     def without_secrets(self, text: str) -> str:
         """Replace every secret value in a text by stars."""
-        sent = self.headers.values()
+        header_values = self.headers.values()
         # A header such as `Bearer abc` is also repeated without its first word.
-        bare = (value.rpartition(" ")[2] for value in sent)
-        values = {*self.env.values(), *sent, *bare, urlsplit(self.url).query}
+        bare = (value.rpartition(" ")[2] for value in header_values)
+        values = {*self.env.values(), *header_values, *bare, urlsplit(self.url).query}
         # The longest first: replacing a shorter one inside it would leave the rest readable.
         for value in sorted(values, key=len, reverse=True):
             # Short values, such as 1 or true, are not secrets, and occur in many texts.
@@ -122,8 +122,8 @@ def _read_server(name: object, entry: object, environ: Mapping[str, str]) -> Ser
         )
     fields: dict[str, Any] = {}
     for key, value in entry.items():
-        target, read = _READERS[key]
-        fields[target] = read(f"{path}[{key!r}]", value, environ)
+        target, reader = _READERS[key]
+        fields[target] = reader(f"{path}[{key!r}]", value, environ)
     return ServerConfig(name, **fields)
 
 

@@ -105,16 +105,16 @@ class Connection:
 
     async def list_tools(self) -> list[Listed]:
         """List the server's tools, from all pages up to a bound."""
-        listed: list[Listed] = []
+        tools: list[Listed] = []
         cursor = None
         # Bounded: a server may return a next cursor for ever.
         for _ in range(MOST_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            listed += map(read_tool, page.tools)
+            tools += map(read_tool, page.tools)
             cursor = page.next_cursor
             if cursor is None:
                 break
-        return listed
+        return tools
 
     async def call(self, tool: str, arguments: Mapping[str, object]) -> str:
         """Call a tool by the server's own name for it; a cancellation is sent to the server.

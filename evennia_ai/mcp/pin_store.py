@@ -23,7 +23,7 @@ class StoredPins:
         rows = ToolPin.objects.filter(server=server)
         return {row.tool: Pin(row.description, row.parameters) for row in rows}
 
-    def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
+    def save(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
         """Store pins; those of the same tools are replaced.
 
         Args:
@@ -33,7 +33,7 @@ class StoredPins:
             DatabaseError: there is no such table, or no database.
         """
         at = int(time.time())
-        made = [
+        rows = [
             ToolPin(
                 server=server,
                 tool=name,
@@ -47,4 +47,4 @@ class StoredPins:
         # One transaction: a crash between the two would leave the tools without pins, as if new.
         with transaction.atomic():
             ToolPin.objects.filter(server=server, tool__in=list(pins)).delete()
-            ToolPin.objects.bulk_create(made)
+            ToolPin.objects.bulk_create(rows)

@@ -85,13 +85,13 @@ class HeldTool:
         before, now = before[: len(before) - tail], now[: len(now) - tail]
         if len(before) * len(now) > MOST_COMPARED:
             return [*(f"-{line}" for line in before), *(f"+{line}" for line in now)]
-        found: list[str] = []
+        lines: list[str] = []
         matcher = difflib.SequenceMatcher(None, before, now)
         for kind, gone, gone_end, come, come_end in matcher.get_opcodes():
             if kind != "equal":
-                found += [f"-{line}" for line in before[gone:gone_end]]
-                found += [f"+{line}" for line in now[come:come_end]]
-        return found
+                lines += [f"-{line}" for line in before[gone:gone_end]]
+                lines += [f"+{line}" for line in now[come:come_end]]
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Pins(Protocol):
     def read(self, server: str) -> Mapping[str, Pin]:
         """Read the pins of a server, by the names of its tools."""
 
-    def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
+    def save(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
         """Store pins; those of the same tools are replaced. `by` may be ""."""
 
 

@@ -152,7 +152,7 @@ class RemoteServer:
         Args:
             by: the name of that person.
         """
-        self._pins.keep(self.config.name, {tool.name: tool.now for tool in tools}, by)
+        self._pins.save(self.config.name, {tool.name: tool.now for tool in tools}, by)
         self._offer(self._sort_by_pins(self._unsorted))
 
     def learn(self, listed: Listing) -> None:
@@ -182,15 +182,15 @@ class RemoteServer:
     def _sort_by_pins(self, listed: Listing) -> Listing:
         """Hold back the tools that do not match their pins, and return the others."""
         name = self.config.name
-        found = sift(self.config, listed, self._pins.read(name))
-        if found.fresh:
-            self._pins.keep(name, found.fresh, "")
-        for tool in found.held:
+        sorted_tools = sift(self.config, listed, self._pins.read(name))
+        if sorted_tools.fresh:
+            self._pins.save(name, sorted_tools.fresh, "")
+        for tool in sorted_tools.held:
             if tool not in self.held:
                 how = "is new" if tool.before is None else "has changed since it was allowed"
                 self._say(f"held back {tool.name}: it {how}; see: assistant tools held")
-        self.held, self._unsorted = found.held, listed
-        return found.offered
+        self.held, self._unsorted = sorted_tools.held, listed
+        return sorted_tools.offered
 
     def _complain(self, problem: str) -> None:
         if self._state == "closed":

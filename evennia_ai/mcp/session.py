@@ -155,8 +155,8 @@ class McpSession:
     def _shown(self, problem: str) -> str:
         """Format a problem for people, with the last line that the program wrote."""
         problem = self._config.without_secrets(problem)
-        said = f" (it said: {self._complaint})" if self._complaint else ""
-        return one_line(f"{problem}{said}", MOST_PROBLEM_CHARS)
+        complaint = f" (it said: {self._complaint})" if self._complaint else ""
+        return one_line(f"{problem}{complaint}", MOST_PROBLEM_CHARS)
 
 
 def _text_of(error: BaseException) -> str:

@@ -46,9 +46,9 @@ def note_file(number: int, path: str) -> bool:
     Returns:
         False if the import was cleaned up in the meantime; then it must not go on.
     """
-    noted = _noted()
-    _save_noted({**noted, number: path})
-    return number in noted
+    paths = _noted()
+    _save_noted({**paths, number: path})
+    return number in paths
 
 
 def arrive(number: int, memories: int, profiles: int) -> bool:
@@ -64,11 +64,11 @@ def arrive(number: int, memories: int, profiles: int) -> bool:
     is_whole = all(
         table.objects.filter(assistant=number).count() == count for table, count in stored
     )
-    noted = _noted()
-    if not is_whole or number not in noted:
+    paths = _noted()
+    if not is_whole or number not in paths:
         return False
-    del noted[number]
-    _save_noted(noted)
+    del paths[number]
+    _save_noted(paths)
     return True
 
 
@@ -94,16 +94,16 @@ def after_start() -> None:
 def clear_away() -> None:
     """Delete the rows of failed imports, in small batches."""
     try:
-        noted = _noted()
-        left = noted.keys() - _UNDER_WAY
+        paths = _noted()
+        numbers = paths.keys() - _UNDER_WAY
         # A script with such an id is somebody else's, as `arrive` removes the id: keep its rows.
-        others = set(ScriptDB.objects.filter(pk__in=left).values_list("pk", flat=True))
+        others = set(ScriptDB.objects.filter(pk__in=numbers).values_list("pk", flat=True))
         if others:
-            _save_noted({number: path for number, path in noted.items() if number not in others})
+            _save_noted({number: path for number, path in paths.items() if number not in others})
     except DatabaseError:  # the next start tries again
         logger.log_trace("[assistant] it is not known whether an import left anything")
         return
-    for number in left - others:
+    for number in numbers - others:
         _UNDER_WAY.add(number)
         paced(_delete_rows(number)).addErrback(_log_failure).addBoth(
             lambda _, number=number: _UNDER_WAY.discard(number)
@@ -112,16 +112,16 @@ def clear_away() -> None:
 
 def _delete_rows(number: int) -> Steps[None]:
     for table in (Memory, EntityProfile):
-        found = table.objects.filter(assistant=number).values_list("pk", flat=True)
-        while some := list(found[:BATCH_ROWS]):
+        keys = table.objects.filter(assistant=number).values_list("pk", flat=True)
+        while some := list(keys[:BATCH_ROWS]):
             table.objects.filter(pk__in=some).delete()
             yield
     # Last, so that after a crash the id is still noted and the next start continues.
-    noted = _noted()
-    if path := noted.pop(number, ""):
+    paths = _noted()
+    if path := paths.pop(number, ""):
         with suppress(OSError):
             Path(path).unlink(missing_ok=True)
-    _save_noted(noted)
+    _save_noted(paths)
 
 
 def _log_failure(_: object) -> None:

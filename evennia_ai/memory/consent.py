@@ -113,7 +113,7 @@ def audience_of(script: Assistant, turn: Turn) -> str:
     """The audience of a turn: one person, or everyone at the place; "" if there is none."""
     event = turn.event
     if is_private(turn):
-        found = person_audience(event.face)
+        audience = person_audience(event.face)
     else:
-        found = place_audience(event.source, place_of(script, turn))
-    return "" if found in (NOBODY, NOWHERE) else found
+        audience = place_audience(event.source, place_of(script, turn))
+    return "" if audience in (NOBODY, NOWHERE) else audience

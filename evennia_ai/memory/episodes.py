@@ -135,11 +135,11 @@ def _quoted_event(event: Event, words: str) -> str:
 
 
 def _entry_text(script: Assistant, turn: Turn, words: str) -> str:
-    said = _quoted_event(turn.event, words)
+    quoted = _quoted_event(turn.event, words)
     answer = " ".join(map(sendable, answers_of(turn)))
     # The name that anyone sees, not the key: the person may read the entry.
     own = name_as_data(names.name_of(script.obj, None))
-    return f"{said} {own} answered: {cut_entry(answer, LONGEST_ANSWER)}" if answer else said
+    return f"{quoted} {own} answered: {cut_entry(answer, LONGEST_ANSWER)}" if answer else quoted
 
 
 def exchange_of(memory: Recollection) -> tuple[str, str]:
@@ -147,8 +147,8 @@ def exchange_of(memory: Recollection) -> tuple[str, str]:
 
     The words have at most LONGEST_RETOLD characters.
     """
-    found = knowledge.exchange_of(memory.text)
-    return cut_at_sentence(found.words, LONGEST_RETOLD), found.answer
+    exchange = knowledge.exchange_of(memory.text)
+    return cut_at_sentence(exchange.words, LONGEST_RETOLD), exchange.answer
 
 
 def answers_of(turn: Turn) -> Iterator[str]:
@@ -161,9 +161,9 @@ def answers_of(turn: Turn) -> Iterator[str]:
     }
     for call in chain.from_iterable(message.get("tool_calls") or () for message in turn.said):
         if call["id"] in worked:
-            given = json.loads(call["function"]["arguments"])
+            arguments = json.loads(call["function"]["arguments"])
             argument = _audible_argument(call["function"]["name"], call["id"], turn)
-            yield from filter(None, (str(given.get(argument, "")),))
+            yield from filter(None, (str(arguments.get(argument, "")),))
 
 
 def _audible_argument(tool: str, call_id: str, turn: Turn) -> str:

@@ -68,8 +68,8 @@ async def nearest(
         search = MemoryQuery(script.pk, text[:LONGEST_QUERY], (audience,), MOST_LOOKED_AT)
         hits = await paying.search(script, service, search, person="")
         fence.check()
-    found = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
-    ranked = [found[hit.key] for hit in hits or () if hit.key in found]
+    memories = rows.by_keys(script.pk, [hit.key for hit in hits or ()])
+    ranked = [memories[hit.key] for hit in hits or () if hit.key in memories]
     fit = [
         memory
         for memory in ranked
@@ -107,9 +107,9 @@ class ShownMemories:
         Raises:
             StaleEpochError: the assistant was stopped or reset in the meantime.
         """
-        kinds, given = self.looks[call.name], call.arguments
-        limit = max(1, min(MAX_LIMIT, int(given.get("limit", DEFAULT_LIMIT))))
-        words = str(given.get("words") or given.get("query") or "").strip()
+        kinds, arguments = self.looks[call.name], call.arguments
+        limit = max(1, min(MAX_LIMIT, int(arguments.get("limit", DEFAULT_LIMIT))))
+        words = str(arguments.get("words") or arguments.get("query") or "").strip()
         if call.name != "read_journal" and not words:
             return ToolResult(False, "say in a few words what you look for", Fault.BAD_ARGUMENTS)
         if words:

@@ -51,8 +51,8 @@ def conclusions(assistant: int, keys: Collection[str]) -> set[str]:
 
 def forget_all(script: Assistant) -> int:
     """Forget all memories of an assistant except lore. Returns their number."""
-    found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
-    keys = list(found.values_list("key", flat=True))
+    memories = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
+    keys = list(memories.values_list("key", flat=True))
 
     def write() -> None:
         rows.remove(script.pk, keys)
@@ -86,9 +86,9 @@ def _beings_of(person: str) -> list[Any]:
 
 def name_of(script: Assistant, person: str) -> PersonNames:
     """All names of a person: of the account, its characters, and the stored profile."""
-    named = _beings_of(person)
+    beings = _beings_of(person)
     known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
-    keys = [str(each.key) for each in named]
+    keys = [str(each.key) for each in beings]
     names = {*keys, *map(unmarked, keys), *known.values_list("name", flat=True)}
     return PersonNames(names - {str(script.key)})
 
@@ -137,11 +137,11 @@ def _hide_in_rows(assistant: int, name: PersonNames) -> None:
 
     Lore is left unchanged: it is the owner's, and a player may be called like anything in it.
     """
-    others, named = rows.of(assistant).exclude(kind=MemoryKind.LORE), Q()
+    others, condition = rows.of(assistant).exclude(kind=MemoryKind.LORE), Q()
     for known in name.known:
         # A substring match only narrows the rows; `hidden` replaces whole names.
-        named |= Q(text__contains=known)
-    texts = others.filter(named) if name.known else ()
+        condition |= Q(text__contains=known)
+    texts = others.filter(condition) if name.known else ()
     for key, text in [(each.key, each.text) for each in texts]:
         if (hidden := name.hidden(text)) != text:
             rows.change(assistant, key, text=hidden)
@@ -201,12 +201,12 @@ def _record_without(record: DecisionTrace, name: PersonNames) -> DecisionTrace:
 
 def _records_without(records: DecisionTraces, person: str, name: PersonNames) -> DecisionTraces:
     # The counter is kept, so that the remaining decisions keep their numbers.
-    kept = DecisionTraces(count=records.count)
-    for theirs, others in ((records.passed, kept.passed), (records.judged, kept.judged)):
+    remaining = DecisionTraces(count=records.count)
+    for theirs, others in ((records.passed, remaining.passed), (records.judged, remaining.judged)):
         for record in theirs:
             if record.heard.person != person:
                 others.append(_record_without(record, name))
-    return kept
+    return remaining
 
 
 def _forget_in_memory(script: Assistant, work: Work, person: str) -> None:

@@ -88,19 +88,19 @@ async def ground(script: Assistant, turn: Turn) -> Grounded:
 
 
 async def _ground(script: Assistant, turn: Turn) -> Grounded:
-    notes, asked = _gather(script, turn)
+    notes, asked_line = _gather(script, turn)
     texts, questions = _texts_to_embed(notes)
-    likeness = await services.memory().likeness(tuple(asked.queries), texts, questions)
+    likeness = await services.memory().likeness(tuple(asked_line.queries), texts, questions)
     # None if no embedding model is available: `fitting` then compares words.
-    found = fitting(notes, asked, likeness)
-    _note_decision(script, turn, found, is_by_words=likeness is None)
-    return _grounded(found, asked)
+    fitting_notes = fitting(notes, asked_line, likeness)
+    _note_decision(script, turn, fitting_notes, is_by_words=likeness is None)
+    return _grounded(fitting_notes, asked_line)
 
 
 def ground_by_words(script: Assistant, turn: Turn) -> Grounded:
     """The same synchronously, by shared words only, for previews of a prompt."""
-    notes, asked = _gather(script, turn)
-    return _grounded(fitting(notes, asked, None), asked)
+    notes, asked_line = _gather(script, turn)
+    return _grounded(fitting(notes, asked_line, None), asked_line)
 
 
 def texts_of(script: Assistant) -> tuple[list[str], list[str]]:
@@ -122,8 +122,8 @@ def _note_decision(
     # For `assistant why`. The note itself may be secret, so only its kind is recorded.
     how = "shared words" if is_by_words else "meaning"
     count = sum(not note.is_decoy for note in notes)
-    found = f"{('no note fits', 'one note', 'two notes')[count]}, by {how}"
-    script.work.decisions.note([event.number for event in turn.events], "told", found)
+    decision = f"{('no note fits', 'one note', 'two notes')[count]}, by {how}"
+    script.work.decisions.note([event.number for event in turn.events], "told", decision)
 
 
 def _grounded(notes: Sequence[Note], asked: AskedLine) -> Grounded:
@@ -132,10 +132,10 @@ def _grounded(notes: Sequence[Note], asked: AskedLine) -> Grounded:
 
 
 def _gather(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
-    said = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
+    line = one_line(" ".join(event.body for event in turn.events), LONGEST_LINE)
     seeker = seeker_of(script, turn)
     known = _remembered(script, seeker)
-    asked = _asked_line(script, written_out(said), known)
+    asked_line = _asked_line(script, written_out(line), known)
     notes = [
         *_persona_notes(script, turn),
         *(
@@ -145,7 +145,7 @@ def _gather(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
         *_surroundings(script.obj),
         *_remembered_notes(known),
     ]
-    return [*narrowed(notes, asked, MOST_NOTES), *DECOYS], asked
+    return [*narrowed(notes, asked_line, MOST_NOTES), *DECOYS], asked_line
 
 
 def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
@@ -153,9 +153,9 @@ def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
     _, facts = split_persona(state.read(script, "persona"))
     for fact in map(moment_of(script, turn).fill, facts):
         yield Note(as_spoken(fact))
-    for asked, answer in state.read(script, "examples"):
+    for question, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)
-        for way in filter(None, map(str.strip, asked.splitlines())):
+        for way in filter(None, map(str.strip, question.splitlines())):
             yield Note(spoken, key=f"{way} {spoken}", question=way)
 
 
@@ -168,16 +168,16 @@ def _surroundings(body: GameObject | None) -> Iterator[Note]:
     yield from map(Note, _describe(room, body, f"This is {here}."))
     # A stable order keeps the texts, and so the cached vectors, the same between turns.
     visible = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
-    seen = [thing for thing in visible if thing != body]
-    ways = [thing for thing in seen if thing.is_typeclass(_EXIT, exact=False)]
-    beings = [thing for thing in seen if thing.is_typeclass(_BEING, exact=False)]
+    others = [thing for thing in visible if thing != body]
+    ways = [thing for thing in others if thing.is_typeclass(_EXIT, exact=False)]
+    beings = [thing for thing in others if thing.is_typeclass(_BEING, exact=False)]
     if ways:
         text = f"From here one can go {_joined(_exit_text(way, body) for way in ways)}."
         yield Note(text, key=f"{EXITS_QUESTION} {text}", question=EXITS_QUESTION)
     if beings:
         names = (name_as_data(name_of(being, body)) for being in beings)
         yield Note(f"{_joined(names)} {'is' if len(beings) == 1 else 'are'} here with me.")
-    things = (thing for thing in seen if thing not in ways and thing not in beings)
+    things = (thing for thing in others if thing not in ways and thing not in beings)
     for thing, _ in zip(things, range(MOST_THINGS), strict=False):
         yield from map(Note, _describe(thing, body, f"{_the(thing, body)} is here."))
 
@@ -233,5 +233,5 @@ def _asked_line(script: Assistant, line: str, known: Sequence[Recollection]) -> 
     now = script.clock.seconds()
     if not known or now - known[0].at >= MEETING_SECONDS:
         return AskedLine(line)
-    said, answered = episodes.exchange_of(known[0])
-    return AskedLine(line, said, answered)
+    last_line, answered = episodes.exchange_of(known[0])
+    return AskedLine(line, last_line, answered)

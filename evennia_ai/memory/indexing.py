@@ -168,9 +168,9 @@ def stale_problem(*scripts: Assistant) -> str:
     """
     unknown = [script for script in scripts if _state_of(script).stale is None]
     service = services.memory()
-    found = _other_models(unknown, service)
+    models = _other_models(unknown, service)
     for script in unknown:
-        advice = _advice(script, found.get(script.pk, {}), service.signature)
+        advice = _advice(script, models.get(script.pk, {}), service.signature)
         if advice:
             logger.log_warn(f"[assistant] {script.key}: {advice}")
         _state_of(script).stale = advice
@@ -268,7 +268,7 @@ async def _sync(script: Assistant, work: Work, report: Report | None) -> tuple[i
     service, done = services.memory(), 0
     if _is_over(script, work) or not await _verify_store(script, service):
         return 0, False
-    left = sum(rows.count_waiting(script.pk)) if report is not None else 0
+    total = sum(rows.count_waiting(script.pk)) if report is not None else 0
     while not _is_over(script, work):
         unread, gone = _next_batch(script)
         if not unread and not gone:
@@ -282,7 +282,7 @@ async def _sync(script: Assistant, work: Work, report: Report | None) -> tuple[i
             break
         done += len(unread) + len(gone)
         if report is not None:
-            report(done, max(done, left))
+            report(done, max(done, total))
     return done, False
 
 

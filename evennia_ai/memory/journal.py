@@ -37,7 +37,7 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import keeping, modes
+from evennia_ai.memory import modes, saving
 from evennia_ai.memory.consent import (
     audience_of,
     is_unstorable,
@@ -98,22 +98,22 @@ def check_sources(script: Assistant, turn: Turn, text: str) -> None:
     theirs: list[ToldLine] = []
     others = [ToldLine("", event.body) for event in turn.events]
     for item in turn.overheard:
-        told = ToldLine(item.name, item.body, True)
-        (theirs if is_unstorable(script, item) else others).append(told)
+        line = ToldLine(item.name, item.body, True)
+        (theirs if is_unstorable(script, item) else others).append(line)
     for message in _told_before(script, turn):
         whose = (message.get(OF), message.get(PRIVATE_TO), *message.get(SAID_BY, ()))
         people = {unmasked_id(str(face)) for face in whose if face}
         mark, is_unkept = message.get(UNKEPT), is_unwanted(script, people)
-        for told in core.told_lines(message):
-            is_theirs = mark is not None if told.is_overheard else is_unkept or mark is True
-            (theirs if is_theirs else others).append(told)
+        for line in core.told_lines(message):
+            is_theirs = mark is not None if line.is_overheard else is_unkept or mark is True
+            (theirs if is_theirs else others).append(line)
     if not theirs:
         return
     words = core.words_of(text)
-    repeated, said = (
-        core.shared(words, [told.words for told in some]) for some in (theirs, others)
+    repeated, own_words = (
+        core.shared(words, [line.words for line in some]) for some in (theirs, others)
     )
-    if PersonNames(told.name for told in theirs).is_in(text) or repeated > said:
+    if PersonNames(line.name for line in theirs).is_in(text) or repeated > own_words:
         raise ToolError(NOT_REMEMBERED)
 
 
@@ -147,7 +147,7 @@ def write(
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
     kept_tags, script.work.has_news = core.tags_of(tags), True
     before = chain.from_iterable(map(core.told_lines, _told_before(script, turn)))
-    earlier = [(told.words, told.trust) for told in before if told.trust is not None]
+    earlier = [(line.words, line.trust) for line in before if line.trust is not None]
     memory = Recollection(
         key=new_key(),
         kind=kind,
@@ -162,7 +162,7 @@ def write(
         at=script.clock.seconds(),
         tags=kept_tags,
     )
-    keeping.keep(script, [memory])
+    saving.save(script, [memory])
     return memory
 
 
@@ -192,10 +192,10 @@ def recent(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
 
 def of_talk(script: Assistant, seeker: Seeker, limit: int) -> list[Recollection]:
     """The newest entries of the person that a turn may know, newest first."""
-    found = rows.current(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by("-id")[
-        :limit
-    ]
-    return [memory for memory in rows.values(found) if may_know(memory, seeker)]
+    entries = rows.current(script.pk, kind=MemoryKind.JOURNAL, person=seeker.person).order_by(
+        "-id"
+    )[:limit]
+    return [memory for memory in rows.values(entries) if may_know(memory, seeker)]
 
 
 def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Recollection]:
@@ -205,14 +205,14 @@ def search(script: Assistant, seeker: Seeker, words: str, limit: int) -> list[Re
         ToolError: no word has three letters or more.
     """
     # Each word is a condition of the query, so only the longest, which are the most specific.
-    wanted = sorted(core.words_of(words), key=len, reverse=True)[:MOST_WORDS]
-    if not wanted:
+    longest = sorted(core.words_of(words), key=len, reverse=True)[:MOST_WORDS]
+    if not longest:
         raise ToolError("say in words of three letters or more what you look for")
     holds = Q()
-    for word in wanted:
+    for word in longest:
         holds |= containing("text", word)
-    found = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), wanted)
-    return _load_known(script, seeker, [row.key for row in found[:limit]])
+    entries = core.ranked(_newest(script, seeker, holds, MOST_COMPARED), longest)
+    return _load_known(script, seeker, [row.key for row in entries[:limit]])
 
 
 def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[Any]:
@@ -229,11 +229,11 @@ def _newest(script: Assistant, seeker: Seeker, wanted: Q, limit: int) -> list[An
 
 def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[Recollection]:
     """Memories by key, in the given order, filtered by `may_know`."""
-    found = rows.by_keys(script.pk, keys)
-    return [found[key] for key in keys if may_know(found[key], seeker)]
+    memories = rows.by_keys(script.pk, keys)
+    return [memories[key] for key in keys if may_know(memories[key], seeker)]
 
 
-def told(script: Assistant, turn: Turn, found: Sequence[Recollection]) -> str:
+def told(script: Assistant, turn: Turn, memories: Sequence[Recollection]) -> str:
     """Memories as text for the model. Private ones make the turn private."""
-    turn.hold(*(memory.audience for memory in found))
-    return core.lines(found, state.memory_config(script), modes.now(script))
+    turn.hold(*(memory.audience for memory in memories))
+    return core.lines(memories, state.memory_config(script), modes.now(script))

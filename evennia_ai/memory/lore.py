@@ -67,9 +67,9 @@ def matching(
     """
     known, ask = _known_to(script, seeker), moment_of(script, turn)
     deepest = max((lore.terms.depth for lore in known), default=1)
-    said = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
-    found = told_of(known, said, ask.holds, estimate)
-    return [piece for each in found for piece in _pieces(each, ask)]
+    texts = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
+    entries = told_of(known, texts, ask.holds, estimate)
+    return [piece for each in entries for piece in _pieces(each, ask)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +100,24 @@ def explain_matches(script: Assistant, text: str, seeker: Seeker, turn: Turn) ->
     Earlier messages are ignored. Entries that would be told come first, in their order, then at
     most MOST_TRIED others.
     """
-    said, ask = [folded(text)], moment_of(script, turn)
+    texts, ask = [folded(text)], moment_of(script, turn)
     known = _known_to(script, seeker)
-    told = told_of(known, said, ask.holds, estimate)
-    keys, mine = ({each.entry.key for each in some} for some in (told, known))
-    found: list[LoreMatch] = []
-    for lore in [*told, *(each for each in _entries(script) if each.entry.key not in keys)]:
-        words, is_known = keywords_in(lore, said), lore.entry.key in mine
+    chosen = told_of(known, texts, ask.holds, estimate)
+    keys, mine = ({each.entry.key for each in some} for some in (chosen, known))
+    matches: list[LoreMatch] = []
+    for lore in [*chosen, *(each for each in _entries(script) if each.entry.key not in keys)]:
+        words, is_known = keywords_in(lore, texts), lore.entry.key in mine
         if not (words or (is_known and is_always(lore))):
             continue
-        if len(found) >= len(told) + MOST_TRIED:
+        if len(matches) >= len(chosen) + MOST_TRIED:
             break
         unmet = tuple(each for each in lore.terms.when if not ask.holds(each))
-        is_named, is_told = is_named_by(lore, said) or is_always(lore), lore.entry.key in keys
+        is_named, is_told = is_named_by(lore, texts) or is_always(lore), lore.entry.key in keys
         filled = ask.fill(lore.entry.text)
-        found.append(
+        matches.append(
             LoreMatch(lore.entry, filled, tuple(words), is_told, not is_known, is_named, unmet)
         )
-    return found
+    return matches
 
 
 def _said_before(turn: Turn | None) -> Iterator[str]:
@@ -145,8 +145,8 @@ def _pieces(lore: Lore, ask: LoreMoment) -> Iterator[Recollection]:
 def all_known(script: Assistant, seeker: Seeker, turn: Turn) -> list[Recollection]:
     """All lore that the seeker may know, whatever was said."""
     ask = moment_of(script, turn)
-    found = (lore for lore in _known_to(script, seeker) if all(map(ask.holds, lore.terms.when)))
-    return [replace(lore.entry, text=ask.fill(lore.entry.text)) for lore in found]
+    entries = (lore for lore in _known_to(script, seeker) if all(map(ask.holds, lore.terms.when)))
+    return [replace(lore.entry, text=ask.fill(lore.entry.text)) for lore in entries]
 
 
 def _known_to(script: Assistant, seeker: Seeker) -> list[Lore]:
@@ -211,8 +211,8 @@ def insert(assistant: int, lore: Sequence[tuple[Recollection, LoreTerms]]) -> No
 
 def stored(terms: LoreTerms) -> dict[str, Any]:
     """Terms as JSON for the column, without default values."""
-    kept, plain = to_stored(terms), to_stored(PLAIN)
-    return {name: value for name, value in kept.items() if value != plain[name]}
+    fields, plain = to_stored(terms), to_stored(PLAIN)
+    return {name: value for name, value in fields.items() if value != plain[name]}
 
 
 def terms_of(column: Mapping[str, object] | None) -> LoreTerms:
@@ -261,11 +261,11 @@ def _count_change() -> None:
 
 def _entries(script: Assistant) -> Iterable[Lore]:
     work, now = script.work, script.clock.seconds()
-    kept: _CachedLore | None = work.lore
-    if kept is None or kept.changes != _changes or now - kept.at >= FRESH_SECONDS:
+    cached: _CachedLore | None = work.lore
+    if cached is None or cached.changes != _changes or now - cached.at >= FRESH_SECONDS:
         shared, own = (rows.of(each, kind=MemoryKind.LORE) for each in (rows.SHARED, script.pk))
-        found = list((shared | own).order_by("id"))
-        terms = (terms_of(row.terms) for row in found)
-        read = tuple(map(lore_of, rows.values(found), terms))
-        kept = work.lore = _CachedLore(now, _changes, read)
-    return kept.entries
+        entry_rows = list((shared | own).order_by("id"))
+        terms = (terms_of(row.terms) for row in entry_rows)
+        entries = tuple(map(lore_of, rows.values(entry_rows), terms))
+        cached = work.lore = _CachedLore(now, _changes, entries)
+    return cached.entries

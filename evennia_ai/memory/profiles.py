@@ -58,8 +58,8 @@ _OBSERVED = Q(kind=MemoryKind.JOURNAL) | Q(kind=MemoryKind.FACT, cites=[])
 
 def of(script: Assistant, entity: str) -> EntityProfile | None:
     """The profile of a being ("*#3", "#12"); None if the assistant never met it."""
-    found: EntityProfile | None = _of(script).filter(entity=entity).first()
-    return found
+    profile: EntityProfile | None = _of(script).filter(entity=entity).first()
+    return profile
 
 
 def _of(script: Assistant) -> QuerySet[EntityProfile]:
@@ -73,28 +73,28 @@ def meet(script: Assistant, entity: str, name: str) -> None:
     somebody new.
     """
     # The profile may be a minute behind a talk (see `talks.is_just_met`), so the talk decides.
-    now, shown = script.clock.seconds(), one_line(name, LONGEST_NAME)
+    now, short_name = script.clock.seconds(), one_line(name, LONGEST_NAME)
     is_talk = talks.going_on(script, entity) is not None
     since = NEVER if is_talk else now - core.MEETING_SECONDS
     with connection.cursor() as cursor:
-        values = (shown, since, since, core.FAVOUR_OF_A_MEETING, now, script.pk, entity)
+        values = (short_name, since, since, core.FAVOUR_OF_A_MEETING, now, script.pk, entity)
         cursor.execute(_MEET_SQL, values)
         is_known = bool(cursor.rowcount)
     if is_known:
         note_written(script.pk)
     else:
-        met = EntityProfile(
+        profile = EntityProfile(
             assistant=script.pk,
             entity=entity,
             entity_type="player" if entity.startswith("*") else "character",
-            name=shown,
+            name=short_name,
             favour=core.FAVOUR_OF_A_MEETING,
             meetings=1,
             first_at=now,
             last_at=now,
         )
         # Another process may insert the same profile at the same moment.
-        EntityProfile.objects.bulk_create([met], ignore_conflicts=True)
+        EntityProfile.objects.bulk_create([profile], ignore_conflicts=True)
 
 
 # ---- telling -----------------------------------------------------------------------------------
@@ -124,12 +124,12 @@ def prompt_text(
     if speaker and may_remember(script, person=speaker, sender_id=event.sender_id):
         lines += _speaker_lines(script, turn, known.get(speaker), seeker, points)
     # The account was checked above; here the character.
-    met = (
+    acquaintances = (
         (known[who], name)
         for who, (name, being_id) in others.items()
         if who in known and may_remember(script, sender_id=being_id)
     )
-    told_of = (_other_line(profile, name, seeker, points) for profile, name in met)
+    told_of = (_other_line(profile, name, seeker, points) for profile, name in acquaintances)
     lines += list(islice(filter(None, told_of), MOST_OTHERS))
     return "\n".join(lines)
 
@@ -155,19 +155,19 @@ def _cached_profiles(script: Assistant, entities: Iterable[str]) -> Mapping[str,
     if not wanted:
         return {}
     work, now, number = script.work, script.clock.seconds(), written(script.pk)
-    kept: _ProfilesRead | None = work.profiles
+    cached: _ProfilesRead | None = work.profiles
     if (
-        kept is None
-        or (kept.written, kept.entities) != (number, wanted)
+        cached is None
+        or (cached.written, cached.entities) != (number, wanted)
         # Negative if the machine's clock has been set back.
-        or not 0 <= now - kept.at < FRESH_SECONDS
+        or not 0 <= now - cached.at < FRESH_SECONDS
     ):
         where = f"assistant = %s AND entity IN {marks(len(wanted))}"
-        found = select(EntityProfile, where, (script.pk, *wanted))
-        kept = work.profiles = _ProfilesRead(
-            now, number, wanted, {row.entity: row for row in found}
+        profiles = select(EntityProfile, where, (script.pk, *wanted))
+        cached = work.profiles = _ProfilesRead(
+            now, number, wanted, {row.entity: row for row in profiles}
         )
-    return kept.profiles
+    return cached.profiles
 
 
 def _bystanders(body: GameObject, event: Event) -> dict[str, tuple[str, str]]:
@@ -175,13 +175,13 @@ def _bystanders(body: GameObject, event: Event) -> dict[str, tuple[str, str]]:
     if body.location is None:
         return {}
     beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
-    found = {
+    bystanders = {
         _person_of(being): (names.name_of(being, body), being.dbref)
         for being in beings[:MOST_LOOKED_AT]
         if not names.mask_of(being, body)
     }
     besides = (_person_of(body), event.person, event.sender_id)
-    return {who: being for who, being in found.items() if who not in besides}
+    return {who: being for who, being in bystanders.items() if who not in besides}
 
 
 def _person_of(being: GameObject) -> str:
@@ -246,8 +246,8 @@ def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]
     count = later.order_by().values("person").annotate(count=Count("id")).values("count")
     waiting = _of(script).annotate(waiting=Subquery(count))
     enough = waiting.filter(waiting__gte=OBSERVATIONS_TO_THINK).order_by("-waiting", "id")
-    wanted = (profile for profile in enough if may_remember(script, person=profile.entity))
-    for profile in islice(wanted, MOST_DUE):
+    profiles = (profile for profile in enough if may_remember(script, person=profile.entity))
+    for profile in islice(profiles, MOST_DUE):
         unread = _observed(script, profile.entity, profile.consolidated).order_by("id")
         yield profile, rows.values(unread[:MOST_OBSERVATIONS])
 
@@ -255,8 +255,8 @@ def due(script: Assistant) -> Iterator[tuple[EntityProfile, list[Recollection]]]
 def _observed(script: Assistant, entity: str | OuterRef, after: int | OuterRef) -> QuerySet[Memory]:
     """Observations of a being with an id above `after`."""
     trust = state.memory_config(script).min_source_trust
-    seen = rows.current(script.pk, person=entity, id__gt=after, trust__gte=trust)
-    return seen.filter(_OBSERVED)
+    memories = rows.current(script.pk, person=entity, id__gt=after, trust__gte=trust)
+    return memories.filter(_OBSERVED)
 
 
 def store(

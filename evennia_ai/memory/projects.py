@@ -19,23 +19,23 @@ def viewer_of(script: Assistant, turn: Turn) -> Viewer:
 
 def of(script: Assistant) -> Projects:
     """The projects, as plain data."""
-    kept: Projects = state.read(script, "projects")
-    return kept
+    projects: Projects = state.read(script, "projects")
+    return projects
 
 
 def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
     """The projects and the viewer. The turn becomes private if it may know a private one."""
-    kept, viewer = of(script), viewer_of(script, turn)
-    if any(slot["is_private"] for slot in core.visible(kept, viewer).values()):
+    projects, viewer = of(script), viewer_of(script, turn)
+    if any(slot["is_private"] for slot in core.visible(projects, viewer).values()):
         turn.hold(person_audience(turn.event.face))
         viewer = viewer_of(script, turn)
-    return kept, viewer
+    return projects, viewer
 
 
 def prompt_text(script: Assistant, turn: Turn) -> str:
     """The active project's text in a prompt, or "" if there is none that the turn may know."""
-    kept, viewer = of(script), viewer_of(script, turn)
-    active = core.visible(kept, viewer).get(core.active_of(kept, viewer))
+    projects, viewer = of(script), viewer_of(script, turn)
+    active = core.visible(projects, viewer).get(core.active_of(projects, viewer))
     if active is not None and active["is_private"]:
         turn.hold(person_audience(turn.event.face))
-    return core.described(kept, viewer)
+    return core.described(projects, viewer)

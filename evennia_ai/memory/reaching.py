@@ -144,13 +144,13 @@ def correct(script: Assistant, memory: Memory, *, person: str = "", **columns: A
 
     def write() -> None:
         plan.write()
-        kept = {
+        changed = {
             "importance_by": "manual",
             "is_consolidated": False,
             "cites": cites,
             "superseded_at": None,
         }
-        rows.change(script.pk, memory.key, **kept, **columns)
+        rows.change(script.pk, memory.key, **changed, **columns)
 
     forgotten = plan.reached.memories
     return plan.execute(write, "memory_corrected", key=memory.key, forgotten=forgotten)
@@ -206,19 +206,19 @@ def _candidates(
     """Memories that may say the same or be its source, found by one query with a common word."""
     word = core.word_to_look_for(target.text, ignored)
     cited = {*target.cites}
-    wanted = Q(key__in=cited)
+    condition = Q(key__in=cited)
     if word:
         alike = (memory for memory in resting if word in memory.text.casefold())
         cited.update(key for memory in alike for key in memory.cites)
-        wanted = Q(key__in=cited) | containing("text", word)
-    return rows.values(rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(mine & wanted))
+        condition = Q(key__in=cited) | containing("text", word)
+    return rows.values(rows.of(script.pk).exclude(kind=MemoryKind.LORE).filter(mine & condition))
 
 
 def _attributes_left(
     script: Assistant, reach: core.Reach, persons: Collection[str], without: str
 ) -> tuple[Attributes, int]:
     """The remaining attributes of each affected profile, and the number deleted."""
-    left, dropped = {}, 0
+    remaining, dropped = {}, 0
     profiles = EntityProfile.objects.filter(assistant=script.pk, entity__in=persons)
     for profile in profiles.exclude(attributes=[]):
         # `without` itself is not counted, like the memory in `Reached`.
@@ -226,8 +226,8 @@ def _attributes_left(
         stay = [item for item in others if not reach.takes(item["text"])]
         dropped += len(others) - len(stay)
         if len(stay) < len(profile.attributes):
-            left[profile.pk] = stay
-    return left, dropped
+            remaining[profile.pk] = stay
+    return remaining, dropped
 
 
 def _as_fact(profile: EntityProfile, text: str) -> Recollection:

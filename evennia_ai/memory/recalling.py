@@ -114,11 +114,11 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     config = state.memory_config(script)
     seeker = seeker_of(script, turn)
     query = _query_text(script, turn, seeker)
-    found, problem = await _seek(script, query, seeker, config, fits=config.recall_limit)
+    hits, problem = await _seek(script, query, seeker, config, fits=config.recall_limit)
     most = _chars_available(script)
     # Lore gets half of the space, so that it does not crowd out memories.
     told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
-    known = [*told_lore, *(found or ())]
+    known = [*told_lore, *(hits or ())]
     text, memories = prompt_text(known, config, modes.now(script), about=query, most=most)
     notes = notebook.newest(script, turn)
     parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)
@@ -215,8 +215,8 @@ async def _seek(
     if hits is None:
         return None, problem
     fit = [hit for hit in hits if _is_similar_enough(hit, config)]
-    found = [each for each in _load(script, fit) if not _is_in_conversation(script, each)]
-    return select_memories(found, seeker, script.clock.seconds(), config), ""
+    candidates = [each for each in _load(script, fit) if not _is_in_conversation(script, each)]
+    return select_memories(candidates, seeker, script.clock.seconds(), config), ""
 
 
 async def _search_audiences(
@@ -259,8 +259,8 @@ def _is_in_conversation(script: Assistant, memory: Recollection) -> bool:
         return True
     # Of a long talk the conversation holds only the end, or a summary. An entry is on one line.
     words = quote(exchange_of(memory.text).words or memory.text)[1:-1]
-    told = " ".join(texts_of(history)).replace("\\n", " ")
-    return words[:COMPARED] in " ".join(told.split())
+    conversation = " ".join(texts_of(history)).replace("\\n", " ")
+    return words[:COMPARED] in " ".join(conversation.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,10 +301,10 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
     if hits is None:
         return None, problem
     by_key = {hit.key: hit for hit in hits}
-    found = _load(script, hits)
-    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in found}
-    told = [
-        m.key for m in select_memories((m for m in found if not why[m.key]), seeker, now, config)
+    memories = _load(script, hits)
+    why = {m.key: _obstacle(script, m, by_key[m.key], seeker, config) for m in memories}
+    chosen = [
+        m.key for m in select_memories((m for m in memories if not why[m.key]), seeker, now, config)
     ]
     weighed = [
         Weighed(
@@ -312,9 +312,9 @@ async def _weighed(script: Assistant, turn: Turn) -> Found[Weighed]:
             score(memory, now, config),
             by_key[memory.key].meaning,
             by_key[memory.key].words,
-            "" if memory.key in told else why[memory.key] or CROWDED,
+            "" if memory.key in chosen else why[memory.key] or CROWDED,
         )
-        for memory in found
+        for memory in memories
     ]
     return sorted(weighed, key=lambda each: (bool(each.why_not), -each.score)), ""
 

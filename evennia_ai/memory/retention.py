@@ -60,17 +60,17 @@ def _excess(assistant: int, most: int) -> int:
 
 
 def _aged(assistant: int, config: MemoryConfig, now: float) -> list[str]:
-    found: list[tuple[str]] = []
+    keys: list[tuple[str]] = []
     if config.retention_days:
-        found += _query(_OLD, assistant, now - config.retention_days * DAY_SECONDS)
-    found += _query(_TRIFLES, assistant, now - config.journal_days * DAY_SECONDS)
-    return list(dict.fromkeys(key for (key,) in found))[:MOST_AT_ONCE]
+        keys += _query(_OLD, assistant, now - config.retention_days * DAY_SECONDS)
+    keys += _query(_TRIFLES, assistant, now - config.journal_days * DAY_SECONDS)
+    return list(dict.fromkeys(key for (key,) in keys))[:MOST_AT_ONCE]
 
 
-def _consolidated_excess(assistant: int, kept: int) -> list[str]:
+def _consolidated_excess(assistant: int, most: int) -> list[str]:
     """The least important consolidated entries, as many as exceed the limit of entries."""
     # Counting stops after one batch: there may be a hundred thousand entries.
-    excess = _query(_ENTRIES_BEYOND, assistant, MOST_AT_ONCE, kept)[0][0]
+    excess = _query(_ENTRIES_BEYOND, assistant, MOST_AT_ONCE, most)[0][0]
     return [key for (key,) in _query(_DONE, assistant, excess)] if excess else []
 
 
@@ -79,13 +79,13 @@ def _least_important(assistant: int, count: int) -> list[str]:
     if count < 1:
         return []
     compared = max(LEAST_COMPARED, COMPARED * count)
-    found: list[tuple[float, int, int, str]] = []
+    candidates: list[tuple[float, int, int, str]] = []
     for kind in rows.SEARCHED:
         # Rows newer than the last candidate so far cannot be among the oldest.
-        last = found[-1][0] if len(found) == compared else sys.float_info.max
-        found += _query(_OLDEST, assistant, kind, last, compared)
-        found = sorted(found)[:compared]
-    least = sorted((importance, at, key) for at, _, importance, key in found)
+        last = candidates[-1][0] if len(candidates) == compared else sys.float_info.max
+        candidates += _query(_OLDEST, assistant, kind, last, compared)
+        candidates = sorted(candidates)[:compared]
+    least = sorted((importance, at, key) for at, _, importance, key in candidates)
     return [key for _, _, key in least[:count]]
 
 

@@ -51,8 +51,8 @@ def _room_id(body: GameObject) -> str:
 def _being(body: GameObject, being_id: str) -> Any:
     """Find a being by id. Most are in the room, which needs no query."""
     here = body.location.contents if body.location is not None else ()
-    found = (thing for thing in here if thing.dbref == being_id)
-    return next(found, None) or incoming.find_being(being_id)
+    matches = (thing for thing in here if thing.dbref == being_id)
+    return next(matches, None) or incoming.find_being(being_id)
 
 
 def _place(body: GameObject, event: Event, being: GameObject) -> str:

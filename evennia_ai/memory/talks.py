@@ -65,12 +65,12 @@ def note(
         is_private: whether that was for the assistant alone.
         is_remembered: whether an entry of it was stored.
     """
-    work, ended = script.work, script.clock.seconds() if at is None else at
-    talk = going_on(script, person) or Talk(ended, ended)
+    work, ended_at = script.work, script.clock.seconds() if at is None else at
+    talk = going_on(script, person) or Talk(ended_at, ended_at)
     work.talks = {name: old for name, old in work.talks.items() if going_on(script, name)}
     is_met = not is_remembered or is_just_met(script, person)
-    met_at = talk.met_at if is_met else ended
-    work.talks[person] = Talk(talk.began_at, ended, talk.turns + 1, words, met_at, is_private)
+    met_at = talk.met_at if is_met else ended_at
+    work.talks[person] = Talk(talk.began_at, ended_at, talk.turns + 1, words, met_at, is_private)
     if not is_remembered:
         return
     work.has_news = True

@@ -45,10 +45,10 @@ def prompt_text(
     """
     known, heard = split_hearsay(memories, config)
     for count in range(len(known) + len(heard), 0, -1):
-        told = known[:count], heard[: max(0, count - len(known))]
-        text = _text(*told, now, about)
+        parts = known[:count], heard[: max(0, count - len(known))]
+        text = _text(*parts, now, about)
         if len(text) <= most:
-            return text, [*told[0], *told[1]]
+            return text, [*parts[0], *parts[1]]
     return "", []
 
 
@@ -111,18 +111,18 @@ def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
     The name is shown outside quotes, so it must be one: a model may write a text of this shape into
     its journal, which is told as plain text if the name is no name or more text follows.
     """
-    found = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
-    if found is None or found["how"] == _NO_SPEECH:
+    match = FRAME.match(memory.text) if memory.kind == MemoryKind.JOURNAL else None
+    if match is None or match["how"] == _NO_SPEECH:
         return "", "", ""
-    place = found["place"]
+    place = match["place"]
     is_place = place is None or place_as_data(place) == place or _is_quoted(place)
-    if not (_is_name(found["name"]) and is_place):
+    if not (_is_name(match["name"]) and is_place):
         return "", "", ""
     exchange = exchange_of(memory.text)
-    rest = memory.text.removeprefix(f"{found[0]}{quote(exchange.words)}")
+    rest = memory.text.removeprefix(f"{match[0]}{quote(exchange.words)}")
     if len(rest) == len(memory.text) or (rest and not _ANSWER.fullmatch(rest)):
         return "", "", ""
-    return found[0].removesuffix(": "), exchange.words, exchange.answer
+    return match[0].removesuffix(": "), exchange.words, exchange.answer
 
 
 def _is_name(text: str) -> bool:

@@ -42,15 +42,15 @@ def checked_items(items: Iterable[Item]) -> list[Item]:
     Raises:
         ValueError: a key or an audience is malformed, or a trust is not from 0 to 1.
     """
-    found: dict[str, Item] = {}
+    by_key: dict[str, Item] = {}
     for item in items:
         if not is_key(item.key):
             raise ValueError(f"{item.key!r} is not the key of a memory; it must be 32 hex digits")
         checked_audiences([item.audience])
         if not 0.0 <= item.trust <= 1.0:
             raise ValueError(f"a trust of {item.trust!r} cannot be; it must be from 0 to 1")
-        found[item.key] = item
-    return list(found.values())
+        by_key[item.key] = item
+    return list(by_key.values())
 
 
 def checked_collection(collection: int) -> int:

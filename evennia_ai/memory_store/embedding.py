@@ -95,10 +95,12 @@ class Likeness:
         """
         known = [*((text, False) for text in texts), *((text, True) for text in questions)]
         self._cache_vectors(known)
-        similarity, found = self._embedder.similarity, []
+        similarity, similarities = self._embedder.similarity, []
         for vector in map(self._embedder.embed_query, queries):
-            found.append({key[0]: similarity(float(vector @ self._vectors[key])) for key in known})
-        return found
+            similarities.append(
+                {key[0]: similarity(float(vector @ self._vectors[key])) for key in known}
+            )
+        return similarities
 
     def _cache_vectors(self, known: Sequence[tuple[str, bool]]) -> None:
         for key in known:

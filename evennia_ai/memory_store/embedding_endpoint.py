@@ -71,12 +71,12 @@ class EndpointEmbedder(Embedder):
 
     def _ask(self, texts: Sequence[str]) -> Any:
         # OpenAI's API rejects empty texts.
-        sent = [cut(text, MOST_CHARS).strip() or "-" for text in texts]
+        inputs = [cut(text, MOST_CHARS).strip() or "-" for text in texts]
         openai = importlib.import_module("openai")
         try:
             # The SDK's default is base64, which not every compatible service supports.
             answer = self._opened(openai).embeddings.create(
-                model=self.model, input=sent, encoding_format="float"
+                model=self.model, input=inputs, encoding_format="float"
             )
             # Not every service returns vectors in the order of the texts, or says their place.
             rows = sorted(answer.data, key=lambda row: row.index or 0)

@@ -49,20 +49,20 @@ class HashingEmbedder(Embedder):
 
     def embed_passages(self, texts: Sequence[str]) -> Any:
         """Embed texts to be stored."""
-        made: Any = np.zeros((len(texts), DIMENSIONS), np.float32)
+        vectors: Any = np.zeros((len(texts), DIMENSIONS), np.float32)
         for row, text in enumerate(texts):
-            made[row] = self._embed(text)
-        return made
+            vectors[row] = self._embed(text)
+        return vectors
 
     def _embed(self, text: str) -> Any:
-        made: Any = np.zeros(DIMENSIONS, np.float32)
+        vector: Any = np.zeros(DIMENSIONS, np.float32)
         for feature, weight in _features(cut(text, MOST_CHARS)):
             # Vectors are stored, so not `hash`, whose values differ between processes.
             digest = blake2b(feature.encode("utf-8", "replace"), digest_size=8).digest()
             number = int.from_bytes(digest, "little")
             # The sign comes from another bit, so that collisions cancel out on average.
-            made[number % DIMENSIONS] += weight if number >> 62 & 1 else -weight
-        return normalised(made)
+            vector[number % DIMENSIONS] += weight if number >> 62 & 1 else -weight
+        return normalised(vector)
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:

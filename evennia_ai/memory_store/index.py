@@ -97,24 +97,24 @@ class View:
 
     def words(self, query: str) -> Scores:
         """BM25 score of each memory for a query."""
-        wanted = set(stems(query))
+        query_stems = set(stems(query))
         # The last result is cached: one search asks for the same scores three times.
-        if wanted != self._scores[0]:
-            self._scores = wanted, self._words(wanted)
+        if query_stems != self._scores[0]:
+            self._scores = query_stems, self._words(query_stems)
         return self._scores[1]
 
     def _words(self, wanted: set[int]) -> Scores:
-        corpus, found = Corpus(), [part.words.find(wanted) for part in self.parts]
-        for part, places in zip(self.parts, found, strict=True):
+        corpus, places_by_part = Corpus(), [part.words.find(wanted) for part in self.parts]
+        for part, places in zip(self.parts, places_by_part, strict=True):
             part.words.count_into(corpus, places)
         weights, mean = corpus.weights(), corpus.length / max(1, corpus.texts)
-        pairs = zip(self.parts, found, strict=True)
+        pairs = zip(self.parts, places_by_part, strict=True)
         return _joined([part.words.scores(places, weights, mean) for part, places in pairs])
 
     def best(self, scores: Scores, limit: int) -> NDArray[np.intp]:
         """Positions in `fit` with the highest scores above 0, highest first."""
-        found = self.fit[best(scores[self.fit], limit)]
-        return found[scores[found] > 0.0]
+        ranked = self.fit[best(scores[self.fit], limit)]
+        return ranked[scores[ranked] > 0.0]
 
 
 def _joined(columns: Sequence[Scores]) -> Scores:
@@ -172,25 +172,25 @@ class Index:
         """Catch up with memories that were added, changed or deleted since the last search."""
         # Counters before rows: a change that comes in between is then seen by the next search.
         epoch, arrivals = self._table.epoch(collection), self._table.arrivals(collection)
-        seen, now = self._seen.get(collection), time.monotonic()
-        if seen is not None and seen.epoch != epoch:
+        last_read, now = self._seen.get(collection), time.monotonic()
+        if last_read is not None and last_read.epoch != epoch:
             self.forget(collection)
-            seen = None
-        if seen is None:
+            last_read = None
+        if last_read is None:
             newest = self._table.newest(collection)
-        elif arrivals == seen.arrivals and now - seen.at < RECHECK_SECONDS:
+        elif arrivals == last_read.arrivals and now - last_read.at < RECHECK_SECONDS:
             return
         else:
-            newest = self._append_new_rows(collection, seen.newest)
+            newest = self._append_new_rows(collection, last_read.newest)
         self._seen[collection] = _ReadState(newest, epoch, arrivals, now)
 
     def _append_new_rows(self, collection: int, newest: int) -> int:
         """Add rows with an id above `newest` to the loaded partitions. Returns the new last id."""
         for page in self._pages(collection, None, newest, MAX_ID):
             for row in page:
-                found = self._parts.get((collection, row.audience))
-                if found is not None:
-                    found.part.extend([row])
+                entry = self._parts.get((collection, row.audience))
+                if entry is not None:
+                    entry.part.extend([row])
             newest = page[-1].number
         return newest
 
@@ -208,9 +208,9 @@ class Index:
     def read(self, collection: int, vectors: Mapping[str, tuple[str, Vector]]) -> None:
         """Add new vectors to loaded partitions; given are audience and vector by key."""
         for key, (audience, vector) in vectors.items():
-            found = self._parts.get((collection, audience))
-            if found is not None:
-                found.part.read(key, vector)
+            entry = self._parts.get((collection, audience))
+            if entry is not None:
+                entry.part.read(key, vector)
 
     def forget(self, collection: int) -> None:
         """Evict all partitions of an assistant."""
@@ -220,9 +220,9 @@ class Index:
         self._last = View((), 0.0)
 
     def _drop(self, place: tuple[int, str]) -> Partition | None:
-        held = self._parts.pop(place, None)
-        self._size -= held.size if held else 0
-        return held.part if held else None
+        entry = self._parts.pop(place, None)
+        self._size -= entry.size if entry else 0
+        return entry.part if entry else None
 
     def _load_partition(self, collection: int, audience: str) -> Partition:
         place = collection, audience
@@ -254,7 +254,7 @@ class Index:
         before = time.monotonic() - LONGEST_UNUSED
         # The partition used last stays even if it alone is over budget: a search needs it.
         while len(self._parts) > 1:
-            place, held = next(iter(self._parts.items()))
-            if self._size <= MOST_BYTES and held.asked_at >= before:
+            place, entry = next(iter(self._parts.items()))
+            if self._size <= MOST_BYTES and entry.asked_at >= before:
                 return
             self._drop(place)

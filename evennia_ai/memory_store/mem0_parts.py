@@ -128,12 +128,12 @@ def read_filters(query: str, limit: int, filters: Filters | None) -> MemoryQuery
     Raises:
         ValueError: the filter has anything else than an assistant, audiences and a trust.
     """
-    left = dict(filters or {})
-    number, audiences, trust = (left.pop(name, {}) for name in ("agent_id", "audience", "trust"))
-    if left or not str(number).isdigit() or set(audiences) != {"in"} or set(trust) - {"gte"}:
+    rest = dict(filters or {})
+    number, audiences, trust = (rest.pop(name, {}) for name in ("agent_id", "audience", "trust"))
+    if rest or not str(number).isdigit() or set(audiences) != {"in"} or set(trust) - {"gte"}:
         raise ValueError(f"{filters!r} is not a filter of an assistant, audiences and trust")
-    wanted = tuple(checked_audiences(audiences["in"]))
-    return MemoryQuery(int(number), query, wanted, limit, float(trust.get("gte", 0.0)))
+    allowed = tuple(checked_audiences(audiences["in"]))
+    return MemoryQuery(int(number), query, allowed, limit, float(trust.get("gte", 0.0)))
 
 
 class _StoreConfig(BaseModel):

@@ -30,7 +30,7 @@ from evennia_ai.memory_store.index import UNKNOWN, Index, VectorBackend, View
 from evennia_ai.memory_store.port import ByWords, Hit, Item, MemoryQuery
 from evennia_ai.memory_store.table import Table
 from evennia_ai.memory_store.troubles import explained
-from evennia_ai.memory_store.vectors import Vector, as_kept
+from evennia_ai.memory_store.vectors import Vector, encoded_vector
 from evennia_ai.memory_store.words import is_small_talk
 
 # mem0's raw score is the sum of two signals, meaning and words, each from 0 to 1.
@@ -82,26 +82,26 @@ class Mem0Store:
         Returns:
             The vectors as bytes for the table, in the same order; [] if a server keeps them.
         """
-        wanted = checked_items(items)
+        valid_items = checked_items(items)
         checked_collection(collection)
-        if not wanted:
+        if not valid_items:
             return []
         with self._explained():
-            vectors = self._embedder.embed_passages([item.text for item in wanted])
-            return self.store_vectors(collection, wanted, vectors)
+            vectors = self._embedder.embed_passages([item.text for item in valid_items])
+            return self.store_vectors(collection, valid_items, vectors)
 
     def store_vectors(
         self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]
     ) -> list[bytes]:
         """Store vectors that were computed elsewhere. Returns the same as `add`."""
         with self._explained():
-            kept = self._backend.add(collection, items, vectors)
-            made = zip(items, vectors, strict=True)
+            stored = self._backend.add(collection, items, vectors)
+            pairs = zip(items, vectors, strict=True)
             _ = self._memory  # import mem0 here, so that the first search does not wait for it
-            if kept:
-                found = {item.key: (item.audience, vector) for item, vector in made}
-                self._index.read(collection, found)
-        return kept
+            if stored:
+                vectors_by_key = {item.key: (item.audience, vector) for item, vector in pairs}
+                self._index.read(collection, vectors_by_key)
+        return stored
 
     def search_words(self, query: MemoryQuery) -> ByWords:
         """Search by words only, best hits first. The query is not embedded."""
@@ -146,21 +146,21 @@ class Mem0Store:
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
         """Delete vectors. Keys without a vector are ignored."""
-        wanted = [key for key in keys if is_key(key)]
+        valid_keys = [key for key in keys if is_key(key)]
         checked_collection(collection)
         with self._explained():
-            if wanted:
-                self._backend.remove(collection, wanted)
+            if valid_keys:
+                self._backend.remove(collection, valid_keys)
 
     def keys(self, collection: int) -> set[str]:
         """Keys of the memories that have a vector of this embedding model."""
         checked_collection(collection)
         with self._explained():
-            found = self._backend.keys(collection)
-            if found:
+            keys = self._backend.keys(collection)
+            if keys:
                 # There is something to search: import mem0 before the first search needs it.
                 _ = self._memory
-            return found
+            return keys
 
     def drop(self, collection: int) -> None:
         """Delete a collection, including vectors of other embedding models."""
@@ -226,13 +226,13 @@ class TableVectors:
         """Find the nearest vectors, and also score the memories at `also`; cosine by key."""
         cosines = view.cosines(vector)
         places = np.concatenate((view.best(cosines, query.limit), also))
-        found = zip(view.keys(places), cosines[places].tolist(), strict=True)
+        pairs = zip(view.keys(places), cosines[places].tolist(), strict=True)
         # A cosine of exactly 0 comes from the zero vector of a memory that is not embedded yet.
-        return {key: cosine or None for key, cosine in found}
+        return {key: cosine or None for key, cosine in pairs}
 
     def add(self, collection: int, items: Sequence[Item], vectors: Sequence[Vector]) -> list[bytes]:
         """The vectors as bytes for the table."""
-        return [as_kept(vector) for vector in vectors]
+        return [encoded_vector(vector) for vector in vectors]
 
     def remove(self, collection: int, keys: Sequence[str]) -> None:
         """Do nothing: a vector is deleted with its row."""

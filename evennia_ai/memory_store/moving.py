@@ -22,7 +22,7 @@ from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store import old_folder, rows
 from evennia_ai.memory_store.old_folder import OldCollection, OldVector
 from evennia_ai.memory_store.troubles import LOCKED, explained
-from evennia_ai.memory_store.vectors import as_kept
+from evennia_ai.memory_store.vectors import encoded_vector
 from evennia_ai.models import Memory, MemoryVector
 
 # Points per transaction, which locks a running game out for at most a tenth of a second.
@@ -152,12 +152,12 @@ def _classify(
     Returns:
         Rows to insert, primary keys of memories that need no vector, and the counts of the others.
     """
-    wanted = Memory.objects.filter(key__in=[point.key for point in points])
+    matching_rows = Memory.objects.filter(key__in=[point.key for point in points])
     if not is_trial:
         # An update that changes nothing, to lock the rows before reading them. On SQLite, a
         # transaction that reads first may fail with SQLITE_BUSY, without waiting, when it writes.
-        wanted.update(indexed_as=F("indexed_as"))
-    there = {row.key: row for row in wanted.select_related("embedding")}
+        matching_rows.update(indexed_as=F("indexed_as"))
+    there = {row.key: row for row in matching_rows.select_related("embedding")}
     vectors: list[MemoryVector] = []
     questions: list[int] = []
     others: Counter[str] = Counter()
@@ -172,8 +172,8 @@ def _classify(
         elif asks_only(row.text):
             questions.append(row.pk)
         else:
-            kept = as_kept(point.vector)
-            vectors.append(MemoryVector(memory=row, model=row.indexed_as, vector=kept))
+            encoded = encoded_vector(point.vector)
+            vectors.append(MemoryVector(memory=row, model=row.indexed_as, vector=encoded))
     return vectors, questions, others
 
 

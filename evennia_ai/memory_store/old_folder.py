@@ -101,12 +101,12 @@ def locked_collections(folder: Path) -> Iterator[list[OldCollection]]:
 
 
 def _collections(folder: Path) -> list[OldCollection]:
-    found = []
+    collections = []
     for path in sorted((folder / _COLLECTIONS).iterdir()):
-        named = _NAME.fullmatch(path.name)
-        if named is not None:
-            found.append(OldCollection(path, int(named[1]), named[2]))
-    return found
+        match = _NAME.fullmatch(path.name)
+        if match is not None:
+            collections.append(OldCollection(path, int(match[1]), match[2]))
+    return collections
 
 
 def read(collection: OldCollection) -> Iterator[OldVector | None]:
@@ -130,8 +130,8 @@ def read(collection: OldCollection) -> Iterator[OldVector | None]:
 
 def _points(file: sqlite3.Connection) -> Iterator[OldVector | None]:
     seen: set[str] = set()
-    for (kept,) in file.execute("SELECT point FROM points ORDER BY rowid DESC"):
-        point = _read_point(kept)
+    for (blob,) in file.execute("SELECT point FROM points ORDER BY rowid DESC"):
+        point = _read_point(blob)
         if point is None:
             yield None
         elif point.key not in seen:
@@ -139,21 +139,27 @@ def _points(file: sqlite3.Connection) -> Iterator[OldVector | None]:
             yield point
 
 
-def _read_point(kept: bytes) -> OldVector | None:
+def _read_point(blob: bytes) -> OldVector | None:
     try:
-        point = _Unpickler(io.BytesIO(kept)).load()
+        point = _Unpickler(io.BytesIO(blob)).load()
         payload, vector = point.values["payload"], point.values["vector"]
         if isinstance(vector, dict):
             # Qdrant's unnamed default vector.
             vector = vector[""]
         numbers = np.asarray(vector, dtype=np.float32)
-        made = OldVector(payload["key"], str(payload["audience"]), float(payload["trust"]), numbers)
+        old_vector = OldVector(
+            payload["key"], str(payload["audience"]), float(payload["trust"]), numbers
+        )
     except Exception:  # unpickling damaged bytes can raise nearly anything
         return None
     length = float(np.linalg.norm(numbers))
     # A text without any word has a zero vector.
     is_sound = abs(length - 1.0) < _ROUNDING or length == 0.0
-    return made if is_key(made.key) and numbers.ndim == 1 and numbers.size and is_sound else None
+    return (
+        old_vector
+        if is_key(old_vector.key) and numbers.ndim == 1 and numbers.size and is_sound
+        else None
+    )
 
 
 class _Point:

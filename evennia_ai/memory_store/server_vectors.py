@@ -125,8 +125,8 @@ class ServerVectors(ABC):
         store = self._open_collection(self._name(collection))
         if store is None:
             return set()
-        listed = store.list(filters={"agent_id": str(collection)}, top_k=MOST_POINTS)
-        return {UUID(str(point.id)).hex for point in _points(listed)}
+        answer = store.list(filters={"agent_id": str(collection)}, top_k=MOST_POINTS)
+        return {UUID(str(point.id)).hex for point in _points(answer)}
 
     def drop(self, collection: int) -> None:
         """Delete all vectors of a collection, whatever embedding model made them."""

@@ -102,17 +102,17 @@ class MemoryService(GuardedStore):
     async def _add(
         self, collection: int, items: Sequence[Item], paid: Paid | None
     ) -> list[bytes] | None:
-        wanted = checked_items(items)
+        valid_items = checked_items(items)
         checked_collection(collection)
         if not await self._ensure_prepared():
             return None
-        kept: list[bytes] | None = await self._run_job(
+        encoded: list[bytes] | None = await self._run_job(
             "add",
             WRITE_SECONDS,
-            lambda store: store.add(collection, wanted),
-            partial(self._pay, _tokens(item.text for item in wanted), paid),
+            lambda store: store.add(collection, valid_items),
+            partial(self._pay, _tokens(item.text for item in valid_items), paid),
         )
-        return kept
+        return encoded
 
     def add_made(
         self, collection: int, items: Sequence[Item], make: Make
@@ -127,22 +127,24 @@ class MemoryService(GuardedStore):
     async def _add_made(
         self, collection: int, items: Sequence[Item], make: Make, paid: Paid | None
     ) -> list[bytes] | None:
-        wanted = checked_items(items)
+        valid_items = checked_items(items)
         checked_collection(collection)
         if self.absence or not await self._ensure_prepared():
             return None
         try:
             # Only a check: vectors that the store would refuse need not be computed or paid for.
             self.breaker.acquire().release()
-            self._pay(_tokens(item.text for item in wanted), paid)
+            self._pay(_tokens(item.text for item in valid_items), paid)
         except NOT_NOW as error:
             self._last_error = self._last_error or str(error)
             return None
-        vectors = await make(wanted)
-        kept: list[bytes] | None = await self._run_job(
-            "keep", WRITE_SECONDS, lambda store: store.store_vectors(collection, wanted, vectors)
+        vectors = await make(valid_items)
+        encoded: list[bytes] | None = await self._run_job(
+            "keep",
+            WRITE_SECONDS,
+            lambda store: store.store_vectors(collection, valid_items, vectors),
         )
-        return kept
+        return encoded
 
     def search(self, query: MemoryQuery) -> Deferred[list[Hit] | None]:
         """Search by meaning and words. None: the search failed; []: nothing was found.
@@ -159,11 +161,11 @@ class MemoryService(GuardedStore):
         checked_collection(query.collection)
         if not query.audiences or not query.text.strip() or query.limit < 1:
             return []
-        found = await self._search_words(query)
-        if found is None or found.is_all:
-            return None if found is None else found.hits
+        by_words = await self._search_words(query)
+        if by_words is None or by_words.is_all:
+            return None if by_words is None else by_words.hits
         if not await self._ensure_prepared():
-            return found.hits
+            return by_words.hits
         try:
             hits = await self._run_job(
                 "search",
@@ -175,7 +177,7 @@ class MemoryService(GuardedStore):
             # Costs are capped and the model's price is unknown; hits by words cost nothing.
             LOG.warning("nothing is paid for the vector of a question: %s", error)
             hits = None
-        return found.hits if hits is None else hits
+        return by_words.hits if hits is None else hits
 
     async def _ensure_prepared(self) -> bool:
         """Load semantic search before the first paid embedding. Returns False if that fails."""
@@ -191,18 +193,18 @@ class MemoryService(GuardedStore):
             return None
         self._counts["search by words"] += 1
         # Not through the breaker: this needs no embedding model, and works while that is down.
-        asked = self._thread.ask(
+        search = self._thread.ask(
             lambda: self._open_once().search_words(query), SEARCH_SECONDS, is_urgent=True
         )
         try:
-            found: ByWords = await asked
+            by_words: ByWords = await search
         except CancelledError:
             raise
         except Exception:
             self._table_error = str(self._as_store_error(Failure()))
             return None
         self._table_error = ""
-        return found
+        return by_words
 
     def likeness(
         self, queries: Sequence[str], texts: Sequence[str], questions: Sequence[str] = ()

@@ -90,22 +90,22 @@ class Table:
             audience: restrict to one audience; None for all.
             after, until: ids above the first, up to and including the second.
         """
-        wanted = [] if audience is None else [audience]
-        columns = [signature, collection, after, until, *wanted, self.page_size]
+        audiences = [] if audience is None else [audience]
+        columns = [signature, collection, after, until, *audiences, self.page_size]
         with connection.cursor() as cursor:
             cursor.execute(_OF_ALL if audience is None else _OF_ONE, columns)
-            found = cursor.fetchall()
+            page_rows = cursor.fetchall()
         talk = MemoryKind.JOURNAL
         return [
             # Depending on the driver, a blob is bytes or a memoryview; None: no vector was joined.
             MemoryRow(number, key, whose, text, trust, at, kind == talk, bytes(vector or b""))
-            for number, key, whose, text, trust, at, kind, vector in found
+            for number, key, whose, text, trust, at, kind, vector in page_rows
         ]
 
     def keys(self, collection: int, signature: str) -> set[str]:
         """Keys of the memories that have a vector of this embedding model."""
-        found = MemoryVector.objects.filter(memory__assistant=collection, model=signature)
-        return set(found.values_list("memory__key", flat=True))
+        vectors = MemoryVector.objects.filter(memory__assistant=collection, model=signature)
+        return set(vectors.values_list("memory__key", flat=True))
 
     def renew(self) -> None:
         """Close a broken connection; Django opens a new one for the next query."""

@@ -17,28 +17,30 @@ HALF = 2
 
 def normalised(vector: ArrayLike) -> Vector:
     """Scale a vector to length 1. A zero vector is returned as it is."""
-    made = np.asarray(vector, dtype=np.float32)
-    length = float(np.linalg.norm(made))
-    return made / np.float32(length) if length > 0.0 else made
+    array = np.asarray(vector, dtype=np.float32)
+    length = float(np.linalg.norm(array))
+    return array / np.float32(length) if length > 0.0 else array
 
 
-def as_kept(vector: Vector) -> bytes:
+def encoded_vector(vector: Vector) -> bytes:
     """Encode a vector for the table as float16, which does not change the order of hits."""
     return vector.astype(np.float16).tobytes()
 
 
-def of_kept(kept: Sequence[bytes]) -> NDArray[np.float32]:
+def decoded_vectors(encoded: Sequence[bytes]) -> NDArray[np.float32]:
     """Decode vectors of the table to a float32 array with rows of length 1.
 
     Raises:
         MemoryStoreError: their dimensions differ.
     """
-    for one in kept:
-        checked_width(len(kept[0]) // HALF, len(one) // HALF)
-    made = np.frombuffer(b"".join(kept), np.float16).reshape(len(kept), -1).astype(np.float32)
-    lengths = np.sqrt(np.einsum("ij,ij->i", made, made))
-    made /= np.where(lengths > 0.0, lengths, np.float32(1.0))[:, np.newaxis]
-    return made
+    for one in encoded:
+        checked_width(len(encoded[0]) // HALF, len(one) // HALF)
+    array = (
+        np.frombuffer(b"".join(encoded), np.float16).reshape(len(encoded), -1).astype(np.float32)
+    )
+    lengths = np.sqrt(np.einsum("ij,ij->i", array, array))
+    array /= np.where(lengths > 0.0, lengths, np.float32(1.0))[:, np.newaxis]
+    return array
 
 
 def checked_width(made: int, given: int) -> None:

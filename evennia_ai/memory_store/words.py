@@ -124,21 +124,23 @@ class Words:
         # The views must not outlive this call: an array with exported buffers cannot grow.
         words = np.frombuffer(self._words, np.int64)
         ends = np.frombuffer(self._ends, np.int32)
-        found = {word: np.flatnonzero(words == word) for word in wanted}
-        return {word: np.searchsorted(ends, at, "right") for word, at in found.items() if len(at)}
+        positions = {word: np.flatnonzero(words == word) for word in wanted}
+        return {
+            word: np.searchsorted(ends, at, "right") for word, at in positions.items() if len(at)
+        }
 
-    def count_into(self, corpus: Corpus, found: Places) -> None:
+    def count_into(self, corpus: Corpus, positions: Places) -> None:
         """Add these texts to the statistics, given the result of `find`."""
         corpus.texts += len(self)
         corpus.length += len(self._words)
-        for word, places in found.items():
+        for word, places in positions.items():
             corpus.holders[word] += 1 + int(np.count_nonzero(np.diff(places)))
 
-    def scores(self, found: Places, weights: Mapping[int, float], mean_length: float) -> Scores:
+    def scores(self, positions: Places, weights: Mapping[int, float], mean_length: float) -> Scores:
         """BM25 score of each text, 0 or more.
 
         Args:
-            found: the result of `find`.
+            positions: the result of `find`.
             weights: the result of `Corpus.weights`.
             mean_length: average number of stems in a text.
         """
@@ -146,7 +148,7 @@ class Words:
         ends = np.frombuffer(self._ends, np.int32)
         share = np.diff(ends, prepend=np.int32(0)) / max(1.0, mean_length)
         rest = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * share)
-        for word, places in found.items():
+        for word, places in positions.items():
             counts = np.bincount(places, minlength=len(own))
             own += weights[word] * counts * (SATURATION + 1) / (counts + rest)
         return _in_context(own, np.frombuffer(self._follows, np.int8))
@@ -154,11 +156,11 @@ class Words:
 
 def _in_context(own: Scores, follows: NDArray[np.int8]) -> Scores:
     """Add to each score a share of its neighbours' scores in the same conversation."""
-    made, goes_on = own.copy(), follows[1:].astype(np.float32)
-    made[1:] += LAST_WEIGHT * own[:-1] * goes_on
-    made[2:] += BEFORE_LAST_WEIGHT * own[:-2] * goes_on[1:] * goes_on[:-1]
-    made[:-1] += NEXT_WEIGHT * own[1:] * goes_on
-    return made
+    scores, goes_on = own.copy(), follows[1:].astype(np.float32)
+    scores[1:] += LAST_WEIGHT * own[:-1] * goes_on
+    scores[2:] += BEFORE_LAST_WEIGHT * own[:-2] * goes_on[1:] * goes_on[:-1]
+    scores[:-1] += NEXT_WEIGHT * own[1:] * goes_on
+    return scores
 
 
 @lru_cache(maxsize=1)

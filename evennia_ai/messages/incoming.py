@@ -253,9 +253,9 @@ def _body(
     """The speech of a message: from the option that holds it, else cut out of the line."""
     # Where the option's words are not in the line, the line was altered for this listener, as in a
     # language that it does not know, and only the line counts.
-    given = marked.get(SPEECH_MARK)
-    if isinstance(given, str):
-        words = plain(given).strip()
+    option = marked.get(SPEECH_MARK)
+    if isinstance(option, str):
+        words = plain(option).strip()
         if source not in _QUOTED or words in plain(rendered):
             return words
     if source in (Source.MOVE, Source.EMIT, Source.PAGE):

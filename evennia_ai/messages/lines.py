@@ -132,19 +132,19 @@ def phrased(text: str, kind: str, speaker: GameObject) -> Phrased:
     wish = StageDirections.KEEP if kind == POSE else _directions(speaker)
     own = _own_names(speaker)
     others = tuple(_others(speaker)) if ":" in words else ()
-    found = phrase(words, own, others, wish)
+    speech = phrase(words, own, others, wish)
     if kind == POSE:
-        return Phrased(found.words.replace("*", ""))
+        return Phrased(speech.words.replace("*", ""))
     if kind == SEEN_BY_ALL and wish is StageDirections.EMOTE:
-        return found
+        return speech
     # Beside a whisper, page or channel a pose would tell the room more than the words do, so it is
     # dropped, or said in brackets if there is nothing else.
-    return Phrased(found.words or in_brackets(found))
+    return Phrased(speech.words or in_brackets(speech))
 
 
-def in_brackets(found: Phrased) -> str:
+def in_brackets(speech: Phrased) -> str:
     """Stage directions as words, for where they can be nothing else; "" for none."""
-    done = ", ".join(filter(None, (found.before, found.after)))
+    done = ", ".join(filter(None, (speech.before, speech.after)))
     return f"({done})" if done else ""
 
 
@@ -192,8 +192,8 @@ def emote_of(character: GameObject) -> Send | None:
         return None
     # Looked up next to the class, because a game may use a copy of rpsystem of its own.
     modules = (sys.modules.get(kind.__module__) for kind in type(character).__mro__)
-    found = (getattr(module, "send_emote", None) for module in modules)
-    return next(filter(None, found), None)
+    senders = (getattr(module, "send_emote", None) for module in modules)
+    return next(filter(None, senders), None)
 
 
 def as_words(text: str) -> str:

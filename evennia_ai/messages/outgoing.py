@@ -61,10 +61,10 @@ def speech(text: str, kind: str, speaker: GameObject) -> str:
 def _one_literal_line(text: str, kind: str) -> str:
     # A line break would let the model draw lines of its own, such as another player's speech.
     words = " ".join(text.split())
-    said = cut_at_sentence(words, MOST_CHARACTERS[kind])
-    if not said:
+    line = cut_at_sentence(words, MOST_CHARACTERS[kind])
+    if not line:
         raise ToolError("there is nothing in the message that can be said; write plain words")
-    return literal(said)
+    return literal(line)
 
 
 def muters(character: GameObject, beings: Collection[Being]) -> list[Being]:
@@ -106,8 +106,8 @@ def _words(text: str, kind: str, speaker: GameObject) -> str:
 
 
 def _sendable(words: str, kind: str, speaker: GameObject) -> str:
-    said = _one_literal_line(words, kind)
-    return lines.as_words(said) if lines.emote_of(speaker) else said
+    line = _one_literal_line(words, kind)
+    return lines.as_words(line) if lines.emote_of(speaker) else line
 
 
 def _audible_room(character: GameObject) -> Any:
@@ -169,11 +169,11 @@ def _to_room(character: GameObject, template: str, options: Marks, **mapping: An
 def _note_said(character: GameObject, text: str, source: str, to: TypedObject) -> None:
     """Tell the game's code what was said, afterwards."""
     send_now()
-    named = {"source": source, "to": to, "is_private": source in PRIVATE}
+    details = {"source": source, "to": to, "is_private": source in PRIVATE}
     script = getattr(character, "assistant_script", None)
     if script is not None:
-        signals.send(signals.assistant_said, script, text=text, **named)
-        signals.call_hook(character, "at_assistant_said", text, **named)
+        signals.send(signals.assistant_said, script, text=text, **details)
+        signals.call_hook(character, "at_assistant_said", text, **details)
 
 
 def say(
@@ -195,31 +195,31 @@ def say(
     """
     _refuse_unable(character)
     _refuse_hushed(character)
-    found = lines.phrased(text, "say", character)
+    phrased = lines.phrased(text, "say", character)
     if not may_emote:
-        found = Phrased(found.words or lines.in_brackets(found))
-    if found.before and not found.words:
-        emote(character, found.before, hops=hops, more=more)
+        phrased = Phrased(phrased.words or lines.in_brackets(phrased))
+    if phrased.before and not phrased.words:
+        emote(character, phrased.before, hops=hops, more=more)
         return
-    said = _sendable(found.words, "say", character)
-    allowed = character.at_pre_say(said)
+    line = _sendable(phrased.words, "say", character)
+    allowed = character.at_pre_say(line)
     if not allowed:  # before anything is acted out: the model may try again
         raise ToolError("you cannot speak here")
-    if found.before:
-        emote(character, found.before, hops=hops, more=more)
-    _say(character, said, allowed, marks("say", hops, **more))
-    if found.after:
-        emote(character, found.after, hops=hops, more=more)
+    if phrased.before:
+        emote(character, phrased.before, hops=hops, more=more)
+    _say(character, line, allowed, marks("say", hops, **more))
+    if phrased.after:
+        emote(character, phrased.after, hops=hops, more=more)
 
 
-def _say(character: GameObject, said: str, allowed: object, options: Marks) -> None:
+def _say(character: GameObject, line: str, allowed: object, options: Marks) -> None:
     room = character.location
     if send := lines.emote_of(character):
         _emote(send, character, str(allowed), options)
     else:
-        said = str(allowed)
+        line = str(allowed)
         _to_room(character, '{actor} says, "{speech}"', options, speech=allowed)
-    _note_said(character, said, "say", room)
+    _note_said(character, line, "say", room)
 
 
 def _refuse_muter(character: GameObject, person: Being) -> None:
@@ -239,17 +239,17 @@ def whisper(
     """Whisper to somebody in the room."""
     _refuse_unable(character)
     _refuse_muter(character, target)
-    said = _words(text, "whisper", character)
-    allowed = character.at_pre_say(said, whisper=True, receivers=[target])
+    line = _words(text, "whisper", character)
+    allowed = character.at_pre_say(line, whisper=True, receivers=[target])
     if not allowed:
         raise ToolError("you cannot whisper here")
     options = marks("whisper", hops, **more)
     if send := lines.emote_of(character):
         _emote(send, character, str(allowed), options, to=target)
     else:
-        said, name = str(allowed), names.shown(character, target)
+        line, name = str(allowed), names.shown(character, target)
         target.msg(text=(f'{name} whispers: "|n{allowed}|n"', options), from_obj=character)
-    _note_said(character, said, "whisper", target)
+    _note_said(character, line, "whisper", target)
 
 
 def page(
@@ -263,11 +263,11 @@ def page(
     """Page an account."""
     _refuse_unable(character)
     _refuse_muter(character, account)
-    said = speech(text, "page", character)
+    line = speech(text, "page", character)
     options = marks("page", hops, **more)
     name = names.name_of(character, names.eyes_of(account))
-    account.msg(text=(f"|c{name}|n |wpages:|n {said}", options), from_obj=character)
-    _note_said(character, said, "page", account)
+    account.msg(text=(f"|c{name}|n |wpages:|n {line}", options), from_obj=character)
+    _note_said(character, line, "page", account)
 
 
 def channel(
@@ -276,32 +276,32 @@ def channel(
     """Say something on a channel."""
     _refuse_unable(character)
     # Evennia's channels turn a line that begins with a colon into a pose.
-    said = speech(text, "channel", character).lstrip(" :;")
-    if not said:
+    line = speech(text, "channel", character).lstrip(" :;")
+    if not line:
         raise ToolError("there is nothing in the message that can be said; write plain words")
     options = marks("channel", hops, **more)
     del options["type"]
-    _to_channel(character, to, said, options)
-    _note_said(character, said, "channel", to)
+    _to_channel(character, to, line, options)
+    _note_said(character, line, "channel", to)
 
 
-def _to_channel(character: GameObject, to: Channel, said: str, options: dict[str, Any]) -> None:
+def _to_channel(character: GameObject, to: Channel, words: str, options: dict[str, Any]) -> None:
     """Send a line to everybody on a channel but those who muted the assistant."""
     listeners = to.subscriptions.online() if to.send_to_online_only else to.subscriptions.all()
     deaf = muters(character, listeners)
     # Evennia can mute a channel for a listener, but not a single speaker: if anybody muted the
     # assistant, the line goes to each of the others through the same hooks.
     if not deaf:
-        to.msg(said, senders=character, **options)
+        to.msg(words, senders=character, **options)
         return
     options |= {"senders": [character], "bypass_mute": False}
-    shown = to.at_pre_msg(said, **options)
-    if not shown:
+    line = to.at_pre_msg(words, **options)
+    if not line:
         return
     for listener in listeners:
         if listener not in deaf and listener not in to.mutelist:
-            _send_to(listener, shown, to, options)
-    to.at_post_msg(shown, **options)
+            _send_to(listener, line, to, options)
+    to.at_post_msg(line, **options)
 
 
 def _send_to(listener: Being, shown: str, to: Channel, options: Mapping[str, object]) -> None:
@@ -372,12 +372,12 @@ def announce(character: GameObject, line: str, *, hops: int) -> None:
             tell(character, person, line, hops=hops)
 
 
-def alert_staff(told: Notice | str, *, is_over: bool = False) -> None:
+def alert_staff(alarm: Notice | str, *, is_over: bool = False) -> None:
     """Tell the log, and every online account with the Admin permission, what is going on.
 
     A line may end with a command to type.
     """
-    notice = Notice(told) if isinstance(told, str) else told
+    notice = Notice(alarm) if isinstance(alarm, str) else alarm
     # The end of a problem should not wake anybody who watches the log for errors.
     log = logger.log_info if is_over else logger.log_err
     log(f"[assistant] {' | '.join(filter(None, (notice.line, notice.detail)))}")

@@ -56,9 +56,9 @@ class ProfileRows(models.QuerySet["EntityProfile"]):
         self, objs: Iterable[EntityProfile], *args: Any, **kwargs: Any
     ) -> list[EntityProfile]:
         """Insert new rows."""
-        made: list[EntityProfile] = super().bulk_create(objs, *args, **kwargs)
+        profiles: list[EntityProfile] = super().bulk_create(objs, *args, **kwargs)
         note_written()
-        return made
+        return profiles
 
 
 class EntityProfile(models.Model):

@@ -175,16 +175,16 @@ def execute(sql: str, rows: Sequence[Sequence[object]], using: str = "default") 
 @cache
 def _exists_sql(model: ModelBase, names: tuple[str, ...], using: str) -> str:
     quote = connections[using].ops.quote_name
-    wanted = (f"{quote(model._meta.get_field(name).column)} = %s" for name in names)
-    return f"SELECT 1 FROM {quote(model._meta.db_table)} WHERE {' AND '.join(wanted)} LIMIT 1"
+    conditions = (f"{quote(model._meta.get_field(name).column)} = %s" for name in names)
+    return f"SELECT 1 FROM {quote(model._meta.db_table)} WHERE {' AND '.join(conditions)} LIMIT 1"
 
 
 def exists(model: ModelBase, using: str = "default", **values: object) -> bool:
     """True if the table has a row with these values."""
-    run, names, given = cursor(using), tuple(values), list(values.values())
+    run, names, parameters = cursor(using), tuple(values), list(values.values())
     for at, field in _prepared(model, names):
-        given[at] = field.get_db_prep_save(given[at], connection=run.db)
-    run.execute(_exists_sql(model, names, using), given)
+        parameters[at] = field.get_db_prep_save(parameters[at], connection=run.db)
+    run.execute(_exists_sql(model, names, using), parameters)
     return bool(run.fetchall())
 
 
@@ -245,12 +245,12 @@ def _selection(model: ModelBase, where: str, using: str) -> tuple[str, list[str]
     fields = model._meta.concrete_fields
     columns = quoted((field.column for field in fields), using)
     sql = f"SELECT {columns} FROM {connection.ops.quote_name(table)} WHERE {where}"
-    read = []
+    converters = []
     for place, column in enumerate(field.get_col(table) for field in fields):
         readers = connection.ops.get_db_converters(column) + column.get_db_converters(connection)
         if readers:
-            read.append((place, column, readers))
-    return sql, [field.attname for field in fields], read
+            converters.append((place, column, readers))
+    return sql, [field.attname for field in fields], converters
 
 
 def select(
@@ -263,12 +263,12 @@ def select(
         values: of its placeholders.
     """
     connection = connections[using]
-    sql, names, read = _selection(model, where, using)
+    sql, names, converters = _selection(model, where, using)
     run = cursor(using)
     run.execute(sql, values)
-    found = list(map(list, run.fetchall()))
-    for row in found:
-        for place, column, readers in read:
+    rows = list(map(list, run.fetchall()))
+    for row in rows:
+        for place, column, readers in converters:
             for reader in readers:
                 row[place] = reader(row[place], column, connection)
-    return [model.from_db(using, names, row) for row in found]
+    return [model.from_db(using, names, row) for row in rows]

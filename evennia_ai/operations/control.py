@@ -54,7 +54,7 @@ class Breakers:
 
 def breakers(script: AssistantScript | None) -> Result[Breakers]:
     """List the breakers of the game and, where an assistant is given, those of its tools."""
-    rows = [_breaker_row(script, *found) for found in _breakers(script)]
+    rows = [_breaker_row(script, *named_breaker) for named_breaker in _breakers(script)]
     not_closed = sum(row["state"] != "closed" for row in rows)
     return Result(
         True, f"{counted(len(rows), 'breakers')}, {not_closed} not closed.", Breakers(rows)
@@ -66,10 +66,10 @@ def find_breaker(script: AssistantScript | None, name: str) -> Result[BreakerRow
 
     Its scope decides which act a reset is: "reset breaker" or "reset breaker of the game".
     """
-    found = _find_breaker(script, name)
-    if found is None:
+    named_breaker = _find_breaker(script, name)
+    if named_breaker is None:
         return _unknown_breaker(script, name)
-    row = _breaker_row(script, *found)
+    row = _breaker_row(script, *named_breaker)
     return Result(True, f"{row['name']} is {row['state']}.", row)
 
 
@@ -81,10 +81,10 @@ def reset_breaker(
     Args:
         scope: "game" or "assistant", to look only there; "" for both.
     """
-    found = _find_breaker(script, name, scope)
-    if found is None:
+    named_breaker = _find_breaker(script, name, scope)
+    if named_breaker is None:
         return _unknown_breaker(script, name)
-    where, breaker = found
+    where, breaker = named_breaker
     was = breaker.state.value
     breaker.reset()
     subject = script if where == ASSISTANT and script is not None else GAME
@@ -148,18 +148,18 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     rounds.settle(script)
     name = script.key
     if enabled and script.obj is None:
-        refused = Result.conflict(f"{name} has no body; give it one")
-        return refused.with_typed(f": assistant adopt <npc> = {name}")
-    mood, typed = "awake" if enabled else "silent", ""
+        result = Result.conflict(f"{name} has no body; give it one")
+        return result.with_typed(f": assistant adopt <npc> = {name}")
+    mood, hint = "awake" if enabled else "silent", ""
     if is_changed := _enable(script, enabled, by):
         done = Result(True, f"{name} is {mood}.")
     else:
         done = Result.invalid(f"{name} is already {mood}.")
     if enabled and state.is_stopped(script):
-        typed = f" It is stopped; to let it go on: assistant emergency clear {name}"
+        hint = f" It is stopped; to let it go on: assistant emergency clear {name}"
     elif is_changed and not enabled:
-        typed = _to_start(name)
-    return done.with_typed(typed)
+        hint = _to_start(name)
+    return done.with_typed(hint)
 
 
 def _to_start(name: str) -> str:
@@ -197,10 +197,10 @@ def set_all_enabled(
             changed.append(script.key)
 
     mood = "awake" if enabled else "silent"
-    typed = "" if enabled else " To let them answer: assistant start all"
+    hint = "" if enabled else " To let them answer: assistant start all"
     none = f"All of them are already {mood}"
     done = rounds.to_each(scripts, change)
-    return done.addCallback(lambda _: _of_all(len(changed), f"{mood}.", typed, none=none))
+    return done.addCallback(lambda _: _of_all(len(changed), f"{mood}.", hint, none=none))
 
 
 def _of_all(count: int, are: str, typed: str = "", *, none: str) -> Result[int]:
@@ -230,17 +230,17 @@ def stop_all(
     Returns:
         The number that were running, when the stop is stored for all of them.
     """
-    typed = " To let them go on: assistant emergency clear <name> | all"
-    those = list(scripts)
+    hint = " To let them go on: assistant emergency clear <name> | all"
+    stopped = list(scripts)
 
     def describe(count: int) -> Result[int]:
-        unstored = [script.key for script in those if emergency.is_unstored(script)]
+        unstored = [script.key for script in stopped if emergency.is_unstored(script)]
         are = "stopped, also across restarts."
         if unstored:
             are = f"stopped. {UNSTORED} ({listed(unstored)})."
-        return _of_all(count, are, typed, none="None of them was running")
+        return _of_all(count, are, hint, none="None of them was running")
 
-    return emergency.stop_all(those, reason, by).addCallback(describe)
+    return emergency.stop_all(stopped, reason, by).addCallback(describe)
 
 
 def clear(script: AssistantScript, *, by: str = "") -> Result:

@@ -210,45 +210,45 @@ def find_clashes(script: AssistantScript | None = None) -> list[str]:
     Args:
         script: the assistant; None for all assistants.
     """
-    wanted = [script] if script is not None else list_assistants()
+    scripts = [script] if script is not None else list_assistants()
     claims = {
-        seen: str(each.key)
-        for each in wanted
+        outline: str(each.key)
+        for each in scripts
         for name in names_of(each)
-        for seen in outlines_of(name)
+        for outline in outlines_of(name)
     }
     if not claims:
         return []
     # `has_assistant` would not do: it knows a body only after the first start of its script.
     bodies = {script.obj for script in list_assistants()}
-    named = [
+    others = [
         (f"the character {one_line(being.db_key)} ({being.dbref})", being.db_key)
         for being in characters_like(claims)
         if being not in bodies
     ]
     accounts = (account.username for account in accounts_like(claims))
-    named += [(f"the account {one_line(name)}", name) for name in accounts]
+    others += [(f"the account {one_line(name)}", name) for name in accounts]
     guests = (
         name for name in settings.GUEST_LIST or () if not outlines_of(name).isdisjoint(claims)
     )
-    named += [(f"the guest {name} of GUEST_LIST", name) for name in guests]
-    return [_warning(who, claims, name) for who, name in named]
+    others += [(f"the guest {name} of GUEST_LIST", name) for name in guests]
+    return [_warning(who, claims, name) for who, name in others]
 
 
 def _warning(who: str, claims: _Claims, name: str) -> str:
-    key = next(claims[seen] for seen in outlines_of(name) if seen in claims)
+    key = next(claims[outline] for outline in outlines_of(name) if outline in claims)
     return f"{who} has a name like the assistant {key}; people may take one for the other."
 
 
 def report_clashes() -> None:
     """Log who has a name like an assistant's; called once after a start of the server."""
     try:
-        found = find_clashes()
+        clashes = find_clashes()
     except Exception:  # a warning that cannot be made must not keep the server from starting
         logger.log_trace("[assistant] it could not be seen who is called like an assistant")
         return
-    _ClashWatch.may_be_some = bool(found)
-    for line in found:
+    _ClashWatch.may_be_some = bool(clashes)
+    for line in clashes:
         logger.log_warn(f"[assistant] {line} {ADVICE}")
 
 
@@ -256,9 +256,9 @@ def greet_staff(account: Account) -> None:
     """Tell staff at login who has a name like an assistant's."""
     if not _ClashWatch.may_be_some or not account.check_permstring("Admin"):
         return
-    found = find_clashes()
-    _ClashWatch.may_be_some = bool(found)
-    for line in found:
+    clashes = find_clashes()
+    _ClashWatch.may_be_some = bool(clashes)
+    for line in clashes:
         account.msg(f"|r[assistant]|n {literal(f'{line} {ADVICE}')}")
 
 

@@ -132,11 +132,11 @@ def assistant_for(
     place = getattr(eyes, "location", None)
     here = [script for script in hidden if place is not None and script.obj.location == place]
     for known in (here, hidden):
-        found = [script for script in known if names.is_called(script.obj, name, eyes)]
-        if found:
-            return found[0] if len(found) == 1 else None
-    seen = names.found_by_game(eyes, name, [script.obj for script in here])
-    return next((script for script in here if [script.obj] == seen), None)
+        matching = [script for script in known if names.is_called(script.obj, name, eyes)]
+        if matching:
+            return matching[0] if len(matching) == 1 else None
+    bodies = names.found_by_game(eyes, name, [script.obj for script in here])
+    return next((script for script in here if [script.obj] == bodies), None)
 
 
 def owner_of_name(
@@ -147,14 +147,16 @@ def owner_of_name(
     Args:
         body, own: the body or script of an assistant whose own names are ignored.
     """
-    seen = outlines_of(name)
-    assistants = _names_by_assistant() if seen else {}
+    own_outlines = outlines_of(name)
+    assistants = _names_by_assistant() if own_outlines else {}
     for number, (whose, known) in assistants.items():
         is_own = (own is not None and own.pk == number) or (body is not None and body.pk == whose)
-        if not is_own and (found := next((one for one in known if outlines_of(one) & seen), "")):
+        if not is_own and (
+            outline := next((one for one in known if outlines_of(one) & own_outlines), "")
+        ):
             script = AssistantScript.objects.filter(pk=number).first()
             if script is not None:
-                return script, plain(found)
+                return script, plain(outline)
     return None
 
 
@@ -166,12 +168,12 @@ def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
     tagged = {"db_tags__db_key": ANY_TAG, "db_tags__db_category": TAG_CATEGORY}
     scripts = ScriptDB.objects.filter(**tagged)
     rows = scripts.values_list("pk", "db_key", "db_obj_id", "db_obj__db_key")
-    found: dict[int, tuple[int | None, list[str]]] = {}
+    names_by_number: dict[int, tuple[int | None, list[str]]] = {}
     of_bodies: dict[int, list[str]] = {}
     for number, key, body, of_body in sorted(rows, key=lambda row: row[1].casefold()):
-        found[number] = (body, [key])
+        names_by_number[number] = (body, [key])
         if body is not None:
-            of_bodies[body] = found[number][1]
+            of_bodies[body] = names_by_number[number][1]
             of_bodies[body].append(of_body)
     # Filtered in Python: with a filter on aliases SQLite tries each alias of the game per body.
     tags = ObjectDB.db_tags.through.objects.filter(objectdb__in=of_bodies).order_by("pk")
@@ -179,7 +181,7 @@ def _names_by_assistant() -> dict[int, tuple[int | None, list[str]]]:
     for body, kind, category, alias in tags.values_list(*columns):
         if kind == ALIAS and category != names.PLURAL:
             of_bodies[body].append(alias)
-    return found
+    return names_by_number
 
 
 def problem_of_owner(name: str, body: GameObject | None = None) -> str:
@@ -270,12 +272,12 @@ def words_of_the_game() -> frozenset[str]:
 @lru_cache(maxsize=4)
 def _commands_of(paths: tuple[str, ...]) -> frozenset[str]:
     # An assistant of such a name could not be addressed: `@look hi` runs `look`.
-    found: set[str] = set()
+    words_of_commands: set[str] = set()
     for path in paths:
         # Evennia's loader logs a broken command set and returns an empty one in its place.
         words = import_cmdset(path, None).get_all_cmd_keys_and_aliases()
-        found.update(word.casefold() for word in words)
-    return frozenset(found)
+        words_of_commands.update(word.casefold() for word in words)
+    return frozenset(words_of_commands)
 
 
 def check_name(name: str) -> Result[str]:
@@ -301,13 +303,13 @@ def command_names() -> dict[str, str]:
     Raises:
         ConfigurationError: the setting is not such a mapping, or gives a name twice.
     """
-    given = getattr(settings, SETTING, {})
-    if not isinstance(given, Mapping):
+    own_names = getattr(settings, SETTING, {})
+    if not isinstance(own_names, Mapping):
         raise ConfigurationError(
-            f'{SETTING} is {given!r}; it must be a mapping such as {{"history": "aihistory"}}'
+            f'{SETTING} is {own_names!r}; it must be a mapping such as {{"history": "aihistory"}}'
         )
     names = dict(zip(WORDS, WORDS, strict=True))
-    for word, name in given.items():
+    for word, name in own_names.items():
         if word not in WORDS:
             raise ConfigurationError(
                 f"{SETTING} has {word!r}, which is not a command; there are {', '.join(WORDS)}"

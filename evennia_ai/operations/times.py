@@ -159,14 +159,14 @@ def _in_its_zone(words: str) -> datetime:
     if _ISO.fullmatch(words):
         moment = datetime.fromisoformat(words)
         return moment if moment.tzinfo else moment.replace(tzinfo=zone())
-    typed, _, name = words.rpartition(" ")
-    if not _ISO.fullmatch(typed):
+    text, _, name = words.rpartition(" ")
+    if not _ISO.fullmatch(text):
         raise ValueError(words)
-    moment = datetime.fromisoformat(typed)
+    moment = datetime.fromisoformat(text)
     # The hour that occurs twice when daylight saving ends is told apart by the name of its zone.
     zoned = [moment.replace(tzinfo=zone(), fold=fold) for fold in (0, 1)]
     zoned.append(moment.replace(tzinfo=UTC))
-    found = [each for each in zoned if str(each.tzname()).upper() == name]
-    if moment.tzinfo or not found:
+    moments = [each for each in zoned if str(each.tzname()).upper() == name]
+    if moment.tzinfo or not moments:
         raise ValueError(words)
-    return found[0]
+    return moments[0]

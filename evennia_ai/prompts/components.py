@@ -135,7 +135,7 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     Raises:
         ConfigurationError: an entry is wrong.
     """
-    found = dict(COMPONENTS)
+    components = dict(COMPONENTS)
     keys: dict[str, int] = {}
     for number, raw in stored.items():
         where = f"{path}[{number!r}]"
@@ -147,8 +147,8 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
                 "each needs a key of its own"
             )
         keys[component.key] = number
-        found[number] = component
-    return dict(sorted(found.items()))
+        components[number] = component
+    return dict(sorted(components.items()))
 
 
 def _read_part(number: object, given: Component, where: str) -> PromptComponent | None:

@@ -61,15 +61,15 @@ def compose(inputs: PromptInputs, turn: Turn, specs: Specs) -> Prompt:
     most = inputs.most_tokens
     room = most - min(most // 4, MOST_RESERVE) - tools
     has_overheard = inputs.shows(PromptPart.OVERHEARD) and not inputs.is_grounded
-    told, said = _turn_messages(inputs, turn, tail, tells_overheard=has_overheard)
-    fixed = count_messages([*head, *said], inputs.count)
+    components, messages_of_turn = _turn_messages(inputs, turn, tail, tells_overheard=has_overheard)
+    fixed = count_messages([*head, *messages_of_turn], inputs.count)
     if fixed > room and has_overheard and turn.overheard:
-        told, said = _turn_messages(inputs, turn, tail, tells_overheard=False)
-        fixed = count_messages([*head, *said], inputs.count)
+        components, messages_of_turn = _turn_messages(inputs, turn, tail, tells_overheard=False)
+        fixed = count_messages([*head, *messages_of_turn], inputs.count)
     history, size = _fitting(inputs, turn.history, room - fixed)
-    messages, size = [*head, *history, *said], tools + fixed + size
+    messages, size = [*head, *history, *messages_of_turn], tools + fixed + size
     blocks = [(component.key, text) for component, text in parts]
-    blocks += [(inputs.components[number].key, text) for number, text in told]
+    blocks += [(inputs.components[number].key, text) for number, text in components]
     is_same, rules, sources = True, "", []
     for component, text in texts:
         sources.append((component.key, text))
@@ -112,24 +112,30 @@ def _inner_messages(
     inputs: PromptInputs, request: Request, specs: Specs, longest: int
 ) -> list[Message]:
     main = MAIN_PARTS[inputs.context.context_type]
-    told = {main: request.as_prompt(is_known=False, longest=longest)}
+    texts_of_parts = {main: request.as_prompt(is_known=False, longest=longest)}
     known = request.as_prompt(is_known=True, longest=longest)
     if known and inputs.shows(PromptPart.MEMORIES):
-        before = told.get(PromptPart.MEMORIES, "")
-        told[PromptPart.MEMORIES] = "\n\n".join(filter(None, (before, known)))
-    named = {OF_PARTS[part]: text for part, text in told.items() if part in OF_PARTS}
+        before = texts_of_parts.get(PromptPart.MEMORIES, "")
+        texts_of_parts[PromptPart.MEMORIES] = "\n\n".join(filter(None, (before, known)))
+    own_values = {OF_PARTS[part]: text for part, text in texts_of_parts.items() if part in OF_PARTS}
     of_inputs = _values(inputs, Turn(0, ()), specs)
 
     def value(name: str) -> str:
-        return named[name] if name in named else of_inputs(name)
+        return own_values[name] if name in own_values else of_inputs(name)
 
     texts = inputs.texts(specs)
     system, *others = _head(_head_parts(texts, value))
-    asked = "\n\n".join(filter(None, (str(system["content"]), request.prompt)))
-    tail = [(number, text) for number, text in _tail(inputs, texts, value) if number not in told]
-    tail += [(int(part), _framed(inputs, part, text, value)) for part, text in told.items()]
+    instructions = "\n\n".join(filter(None, (str(system["content"]), request.prompt)))
+    tail = [
+        (number, text)
+        for number, text in _tail(inputs, texts, value)
+        if number not in texts_of_parts
+    ]
+    tail += [
+        (int(part), _framed(inputs, part, text, value)) for part, text in texts_of_parts.items()
+    ]
     moment = "\n\n".join(text for _, text in sorted(tail))
-    return [{"role": "system", "content": asked}, *others, user_message(moment)]
+    return [{"role": "system", "content": instructions}, *others, user_message(moment)]
 
 
 def _framed(inputs: PromptInputs, part: PromptPart, text: str, value: Value) -> str:
@@ -153,11 +159,11 @@ def _values(inputs: PromptInputs, turn: Turn, specs: Specs) -> Value:
                 # At most once per prompt and only if a text needs it, as it searches the room.
                 facts = inputs.facts()
             return facts.get(name, "")
-        told = inputs.value(name)
+        text = inputs.value(name)
         if name in WITH_MACROS:
-            told = fill_macros(told, value)
+            text = fill_macros(text, value)
         # Quoted last, so that no name that was filled in can end the quotes.
-        return quote(told) if name == "card_notes" and told else told
+        return quote(text) if name == "card_notes" and text else text
 
     return value
 
@@ -221,24 +227,24 @@ def _turn_messages(
     """The changing components with the event, and the turn's messages, the first made of these."""
     # Trust values confuse a small model, so its prompt has none.
     overheard, event = _moment(inputs, turn, shows_trust=inputs.tool_mode != "json")
-    told = [*tail, (int(PromptPart.EVENT), event)]
+    parts = [*tail, (int(PromptPart.EVENT), event)]
     if inputs.is_grounded:
-        told = [(int(PromptPart.EVENT), f"{event}\n{inputs.hint}")]
+        parts = [(int(PromptPart.EVENT), f"{event}\n{inputs.hint}")]
     if tells_overheard:
-        told.append((int(PromptPart.OVERHEARD), overheard))
-    told = sorted([each for each in told if each[1]], key=itemgetter(0))
-    moment = user_message("\n\n".join([text for _, text in told]))
-    return told, [moment, *turn.said[1:]]
+        parts.append((int(PromptPart.OVERHEARD), overheard))
+    parts = sorted([each for each in parts if each[1]], key=itemgetter(0))
+    moment = user_message("\n\n".join([text for _, text in parts]))
+    return parts, [moment, *turn.said[1:]]
 
 
 def _moment(inputs: PromptInputs, turn: Turn, *, shows_trust: bool) -> tuple[str, str]:
     """The overheard lines and the events, as texts."""
     # A turn continued from its checkpoint repeats the text that the model has read before.
     if turn.said and shows_trust:
-        told = str(turn.said[0]["content"])
+        text = str(turn.said[0]["content"])
         heard = turn.overheard
-        if not heard or told != turn_text(turn.events, heard, shows_trust=True):
-            return "", told
+        if not heard or text != turn_text(turn.events, heard, shows_trust=True):
+            return "", text
     overheard = _newest_within_share(inputs, turn, shows_trust=shows_trust)
     return overheard, turn_text(turn.events, shows_trust=shows_trust)
 
@@ -258,5 +264,5 @@ def _fitting(
         return history, size
     step = max(1, room // 3)
     steps = -(-(size - room) // step)  # rounded up
-    kept = fit(history, max(0, size - steps * step), inputs.count)
-    return kept, count_messages(kept, inputs.count)
+    fitting = fit(history, max(0, size - steps * step), inputs.count)
+    return fitting, count_messages(fitting, inputs.count)

@@ -66,19 +66,19 @@ def grounded_examples(*, is_plain: bool) -> list[Message]:
     turns: list[Message] = []
     for number, (asker, heard, note, answer) in enumerate(_NOTES):
         name, verb = _ASKERS[asker]
-        said = answer.format(note=note)
-        event, call = _example(number, name, verb, heard, said)
-        told = hint([Note(note)] if note else [], heard)
-        answered = {"role": "assistant", "content": said} if is_plain else call
-        turns += [{**event, "content": f"{event['content']}\n{told}"}, answered]
+        reply = answer.format(note=note)
+        event, call = _example(number, name, verb, heard, reply)
+        hint_text = hint([Note(note)] if note else [], heard)
+        answered = {"role": "assistant", "content": reply} if is_plain else call
+        turns += [{**event, "content": f"{event['content']}\n{hint_text}"}, answered]
     return turns
 
 
 def examples(own: Iterable[Sequence[str]] = ()) -> list[Message]:
     """The common example turns, then an assistant's own pairs of question and answer."""
-    asked = [
+    own_turns = [
         (*_ASKERS[number % len(_ASKERS)], heard.splitlines()[0], answer)
         for number, (heard, answer) in enumerate(islice(own, MOST_SHOWN))
     ]
-    turns = enumerate([*_TURNS, *asked])
+    turns = enumerate([*_TURNS, *own_turns])
     return [message for number, turn in turns for message in _example(number, *turn)]

@@ -132,7 +132,7 @@ class PromptInputs:
 
     def texts(self, tools: Iterable[str] = ()) -> list[tuple[PromptComponent, str]]:
         """The shown components with their texts, in order; placeholders are not filled in yet."""
-        found, tells_persona, context = [], False, self.context
+        texts, tells_persona, context = [], False, self.context
         for number, component in self.components.items():
             if number in WITHOUT_TEXT or not component.enabled or not context.shows(number):
                 continue
@@ -143,8 +143,8 @@ class PromptInputs:
             if number == PromptPart.SYSTEM_PROMPT:
                 tells_persona = "persona" in placeholders_in(text)
             if text.strip():
-                found.append((component, text))
-        return found
+                texts.append((component, text))
+        return texts
 
     def value(self, placeholder: str) -> str:
         """The value of a placeholder that does not depend on the turn."""

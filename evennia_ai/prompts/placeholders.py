@@ -80,8 +80,8 @@ def placeholders_in(text: str) -> tuple[str, ...]:
     """The names in braces, known or not, with aliases resolved."""
     if "{" not in text:
         return ()
-    found = (match[1] or match[2] for match in _BRACES.finditer(text))
-    return tuple(ALIASES.get(name, name) for name in found)
+    names = (match[1] or match[2] for match in _BRACES.finditer(text))
+    return tuple(ALIASES.get(name, name) for name in names)
 
 
 def is_fact(name: str) -> bool:

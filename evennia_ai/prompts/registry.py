@@ -96,7 +96,7 @@ def _components(given: object, path: str) -> Mapping[Any, Any]:
 
 
 def _templates(given: object, path: str) -> dict[str, str]:
-    found = {}
+    templates = {}
     for key, text in _mapping(given, path, "{'stern': 'You are {name}. ...'}").items():
         if not isinstance(key, str) or not _TEMPLATE_KEY.match(key) or key == DEFAULT:
             raise ConfigurationError(
@@ -105,5 +105,5 @@ def _templates(given: object, path: str) -> dict[str, str]:
         if not isinstance(text, str) or not text.strip():
             raise ConfigurationError(f"{path}[{key!r}] is {text!r}; it must be text")
         check_text(text, f"{path}[{key!r}]")
-        found[key] = text
-    return found
+        templates[key] = text
+    return templates

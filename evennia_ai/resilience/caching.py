@@ -215,11 +215,11 @@ class ToolResultCache:
 
     def _make_entry(self, value: object, scope: str, ttl: float | None) -> CacheEntry:
         needs_no_copy = type(value) in SCALARS or is_frozen(value)
-        kept = value if needs_no_copy else own_copy(value)
+        cached = value if needs_no_copy else own_copy(value)
         if ttl is None:
-            return CacheEntry(kept, needs_no_copy, scope, -math.inf, math.inf)
+            return CacheEntry(cached, needs_no_copy, scope, -math.inf, math.inf)
         now = self._clock()
-        return CacheEntry(kept, needs_no_copy, scope, now, now + ttl)
+        return CacheEntry(cached, needs_no_copy, scope, now, now + ttl)
 
     def _share(
         self,

@@ -372,9 +372,9 @@ class CircuitBreakerRegistry:
 
     def degraded(self) -> list[dict[str, Any]]:
         """The breakers that are not closed, with the details that staff need."""
-        wanted = ("name", "state", "retry_after", "last_failure_error")
+        keys = ("name", "state", "retry_after", "last_failure_error")
         unwell = [stats for stats in self.get_all_stats().values() if stats["state"] != "closed"]
-        return [{key: stats[key] for key in wanted} for stats in unwell]
+        return [{key: stats[key] for key in keys} for stats in unwell]
 
     def reset_all(self) -> None:
         """Close every breaker."""

@@ -39,8 +39,8 @@ def stored(script: Assistant) -> tuple[Question, ...]:
 
 def asking_among(assistants: Collection[int]) -> set[int]:
     """Those, by primary key, that have questions which are not closed."""
-    found = StoredQuestion.objects.filter(assistant__in=assistants).exclude(state=CLOSED)
-    return set(found.values_list("assistant", flat=True))
+    rows = StoredQuestion.objects.filter(assistant__in=assistants).exclude(state=CLOSED)
+    return set(rows.values_list("assistant", flat=True))
 
 
 def pending(script: Assistant) -> list[Question]:
@@ -57,20 +57,20 @@ def drop_copy(script: Assistant) -> None:
 
 def readable(rows: Iterable[StoredQuestion]) -> list[tuple[StoredQuestion, Question]]:
     """Rows with their questions; damaged ones are logged and left out."""
-    found = []
+    pairs = []
     for row in rows:
         try:
-            given = json.loads(row.question) | {"number": row.pk}
-            found.append((row, Question.from_stored(given)))
+            fields = json.loads(row.question) | {"number": row.pk}
+            pairs.append((row, Question.from_stored(fields)))
         except (TypeError, ValueError) as error:  # pydantic's ValidationError is a ValueError
             _log_once(row, error)
-    return found
+    return pairs
 
 
 def _log_once(row: StoredQuestion, error: Exception) -> None:
-    told = row.pk, row.question
-    if told not in _LOGGED and len(_LOGGED) < MOST_LOGGED:
-        _LOGGED.add(told)
+    problem = row.pk, row.question
+    if problem not in _LOGGED and len(_LOGGED) < MOST_LOGGED:
+        _LOGGED.add(problem)
         # Never the row's words, which may be private.
         logger.log_err(
             f"[assistant] question {row.pk} of assistant #{row.assistant} cannot be read and is "

@@ -68,34 +68,34 @@ class AllAtOnce(ModelAttributeBackend):
             return list(super().query_key(key, category))
         if not self._is_loaded:
             self._load()
-        found = self._cache.get(f"{key}-{category}")
+        attribute = self._cache.get(f"{key}-{category}")
         # Evennia reads nothing but `attribute` from the link.
-        return [SimpleNamespace(attribute=found)] if found else []
+        return [SimpleNamespace(attribute=attribute)] if attribute else []
 
     def find(self, key: str) -> Any:
         """An attribute without a category, or None; asked for 80 times a turn."""
         # `get` loads all of them, unless the game turned the cache off.
         if not self._is_loaded:
-            found = self.get(key)
-            return found[0] if found else None
-        found = self._cache.get(f"{key}-None")
+            attribute = self.get(key)
+            return attribute[0] if attribute else None
+        attribute = self._cache.get(f"{key}-None")
         # A deleted attribute may still be cached; Django has cleared its id.
-        return found if found is not None and found.id else None
+        return attribute if attribute is not None and attribute.id else None
 
     def do_create_attribute(
         self, key: str, category: str | None, lockstring: str, value: object, strvalue: bool
     ) -> Attribute:
         """Store an attribute that did not exist."""
         packed, text = (None, value) if strvalue else (to_pickle(value), None)
-        made = self._new(
+        attribute = self._new(
             db_key=key,
             db_category=category,
             db_lock_storage=lockstring or "",
             db_value=packed,
             db_strvalue=text,
         )
-        self._insert([made])
-        return made
+        self._insert([attribute])
+        return attribute
 
     def create(self, values: Mapping[str, object]) -> None:
         """Store plain values of attributes that did not exist, with two statements for all."""

@@ -26,14 +26,14 @@ _NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
 def _function(path: str, setting: str) -> Callable[..., object]:
     module, _, name = path.rpartition(".")
     try:
-        found: Any = getattr(importlib.import_module(module), name)
+        member: Any = getattr(importlib.import_module(module), name)
     except Exception as error:  # importing the game's module may raise anything
         raise ConfigurationError(
             f"{setting} names {path!r}, which is not there: {error}"
         ) from error
-    if not callable(found):
+    if not callable(member):
         raise ConfigurationError(f"{setting} names {path!r}, which is not a function")
-    function: Callable[..., object] = found
+    function: Callable[..., object] = member
     return function
 
 
@@ -43,20 +43,20 @@ def macros() -> Mapping[str, Callable[..., object]]:
     Raises:
         ConfigurationError: a name is not valid, or there is no such function.
     """
-    given = getattr(settings, MACROS, _NONE)
+    paths = getattr(settings, MACROS, _NONE)
     # Most games set none, and a turn asks twenty times.
-    if given is _NONE:
+    if paths is _NONE:
         return _NONE
     example = "{'moon': 'world.macros.moon'}"
-    if not isinstance(given, Mapping):
-        raise ConfigurationError(f"{MACROS} is {given!r}; it must be like {example}")
-    for name, path in given.items():
+    if not isinstance(paths, Mapping):
+        raise ConfigurationError(f"{MACROS} is {paths!r}; it must be like {example}")
+    for name, path in paths.items():
         if not (isinstance(name, str) and _NAME.fullmatch(name) and isinstance(path, str)):
             raise ConfigurationError(
                 f"{MACROS} has {name!r}: {path!r}; a name of a-z and _ and a path are wanted, as "
                 f"in {example}"
             )
-    return {name: _function(path, MACROS) for name, path in given.items()}
+    return {name: _function(path, MACROS) for name, path in paths.items()}
 
 
 def macro_value(name: str, body: GameObject) -> str:

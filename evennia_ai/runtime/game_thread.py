@@ -162,19 +162,19 @@ async def run_async(function: Callable[[], object], timeout_seconds: float) -> A
         GameBusyError: it did not end in time. What had not begun never begins.
     """
     loop, is_over = asyncio.get_running_loop(), asyncio.Event()
-    made = _Hop(function, lambda: loop.call_soon_threadsafe(is_over.set))
-    cancel = partial(reactor.callFromThread, made.cancel)
+    hop = _Hop(function, lambda: loop.call_soon_threadsafe(is_over.set))
+    cancel = partial(reactor.callFromThread, hop.cancel)
     # Not `callFromThread`: a hundred calls would all run before the game goes on.
-    pacer_of(reactor).call_from_thread(made.begin)
+    pacer_of(reactor).call_from_thread(hop.begin)
     try:
         await asyncio.wait_for(is_over.wait(), timeout_seconds)
     except TimeoutError:
         pass
     except asyncio.CancelledError:
-        made.give_up()
+        hop.give_up()
         cancel()
         raise
-    return _outcome(made, cancel, timeout_seconds)
+    return _outcome(hop, cancel, timeout_seconds)
 
 
 def _outcome(hop: _Hop, cancel: Callable[[], object], timeout_seconds: float) -> Any:

@@ -29,8 +29,8 @@ _DROPPED_ALONG = "its goal was closed"
 
 def of(script: Assistant) -> StoredGoals:
     """Its goals, open and closed."""
-    found: StoredGoals = state.read(script, "current_goals")
-    return found
+    stored_goals: StoredGoals = state.read(script, "current_goals")
+    return stored_goals
 
 
 def add(
@@ -78,8 +78,8 @@ def complete(script: Assistant, number: int, outcome: str) -> StoredGoal | None:
     if not is_daily(script, number):
         return close(script, number, goals.COMPLETED, outcome)
     changed = goals.done_today(of(script), number, outcome)
-    told = audit_event("goal_done_today", goal_id=number, outcome=outcome)
-    state.write(script, told, current_goals=changed)
+    event = audit_event("goal_done_today", goal_id=number, outcome=outcome)
+    state.write(script, event, current_goals=changed)
     return None
 
 
@@ -99,13 +99,13 @@ def is_time(script: Assistant) -> bool:
     clocks = clocks_of(script)
     if (known := goals.in_step(stored, clocks)) is not stored:
         state.write(script, current_goals=known)
-    left = goals.waits_for(known, clocks)
+    seconds = goals.waits_for(known, clocks)
     autonomy.looked_at = known.get("version", 0)
     # Not until the time itself: staff may change the game's clock meanwhile.
     autonomy.look_after = (
-        math.inf if left is None else now + min(max(left, 0.0), LONGEST_CHECK_SECONDS)
+        math.inf if seconds is None else now + min(max(seconds, 0.0), LONGEST_CHECK_SECONDS)
     )
-    return left is not None and left <= 0
+    return seconds is not None and seconds <= 0
 
 
 def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
@@ -115,13 +115,15 @@ def come_due(script: Assistant, late_seconds: float) -> list[Missed]:
     if changed is before:
         return []
     still = {goal["id"] for goal in goals.active(changed)}
-    ended = [goal for goal in goals.active(before) if goal["id"] not in still]
-    told = [
+    dropped = [goal for goal in goals.active(before) if goal["id"] not in still]
+    events = [
         audit_event("goal_time_missed", goal_id=each.goal["id"], times=each.times)
         for each in missed
     ]
-    told += [audit_event("GoalUpdated", goal_id=goal["id"], status=goals.DROPPED) for goal in ended]
-    state.write(script, *told, current_goals=changed)
+    events += [
+        audit_event("GoalUpdated", goal_id=goal["id"], status=goals.DROPPED) for goal in dropped
+    ]
+    state.write(script, *events, current_goals=changed)
     return missed
 
 
@@ -141,8 +143,8 @@ def close(script: Assistant, number: int, status: str, outcome: str) -> StoredGo
         audit_event("GoalUpdated", goal_id=part["id"], status=goals.DROPPED, outcome=_DROPPED_ALONG)
         for part in goals.below(before, number)
     ]
-    told = audit_event(name, goal_id=number, status=status, outcome=outcome)
-    state.write(script, *along, told, current_goals=changed)
+    event = audit_event(name, goal_id=number, status=status, outcome=outcome)
+    state.write(script, *along, event, current_goals=changed)
     # The goal as it was before: `close` has already refused a number that is not open.
     goal = next(goal for goal in before["goals"] if goal["id"] == number)
     over = [one for one in goals.active(changed) if one["id"] == goal.get("parent")]
@@ -194,12 +196,12 @@ def named_hours() -> dict[str, str]:
     own = getattr(settings, HOURS, {})
     if not isinstance(own, Mapping):
         raise ConfigurationError(f"{HOURS} is {own!r}; it must be like {{'dusk': '18:00'}}")
-    named = dict(NAMED_HOURS)
+    hours = dict(NAMED_HOURS)
     for name, hour in own.items():
         at = clock_hour(hour) if isinstance(hour, str) else ""
         if not at or not str(name).isidentifier():
             raise ConfigurationError(
                 f"{HOURS}[{name!r}] is {hour!r}; it must be a name and an hour, {{'dusk': '18:00'}}"
             )
-        named[str(name).casefold()] = at
-    return named
+        hours[str(name).casefold()] = at
+    return hours

@@ -89,11 +89,11 @@ def _added_markup() -> re.Pattern[str] | None:
     """
     marks = [mark for mark, _ in settings.COLOR_ANSI_EXTRA_MAP]
     marks += [mark for mark, _ in settings.COLOR_ANSI_XTERM256_BRIGHT_BG_EXTRA_MAP]
-    found = [re.escape(mark) for mark in marks if not mark.startswith("|")]
+    patterns = [re.escape(mark) for mark in marks if not mark.startswith("|")]
     for kind in ("FG", "BG", "GFG", "GBG"):
         rows = getattr(settings, f"COLOR_XTERM256_EXTRA_{kind}")
-        found += [row for row in rows if not row.startswith(r"\|")]
-    return re.compile("|".join(found)) if found else None
+        patterns += [row for row in rows if not row.startswith(r"\|")]
+    return re.compile("|".join(patterns)) if patterns else None
 
 
 # Evennia's own parser also reads these settings once.
@@ -134,10 +134,10 @@ def called(being: Being, looker: Being | None) -> tuple[str, ...]:
     key = unmarked(str(being.key))
     if is_alike_for_all(being):
         return (key, *map(unmarked, being.aliases.all()))
-    seen = name_of(being, looker)
-    names = [seen, _TAIL_NOTE.sub("", seen)]
+    visible_name = name_of(being, looker)
+    names = [visible_name, _TAIL_NOTE.sub("", visible_name)]
     names += [_ARTICLE.sub("", name, count=1) for name in names if _ARTICLE.match(name)]
-    if not has_description(being) and _is_in(key, seen):
+    if not has_description(being) and _is_in(key, visible_name):
         names += [key, *map(unmarked, being.aliases.all())]
     return tuple(dict.fromkeys(filter(None, names)))
 
@@ -194,8 +194,8 @@ def found_by_game(looker: GameObject, name: str, beings: Collection[B]) -> list[
     if not (has_description(looker) and name.strip()):
         return []
     # `quiet`, or Evennia would tell the body that it found nothing.
-    found: Iterable[Any] = looker.search(name, candidates=list(beings), quiet=True) or ()
-    return [being for being in found if being in beings]
+    beings_found: Iterable[Any] = looker.search(name, candidates=list(beings), quiet=True) or ()
+    return [being for being in beings_found if being in beings]
 
 
 def eyes_of(being: Being | None) -> Any:
@@ -217,8 +217,8 @@ def mask_of(being: Being, looker: Being | None) -> str:
         return ""
     if being.access(looker, RECOGNISED, default=True):
         return ""
-    seen = name_of(being, looker).casefold().encode("utf-8", "replace")
-    return f"{being.dbref}~{sha256(seen).hexdigest()[:_HASH_DIGITS]}"
+    visible_name = name_of(being, looker).casefold().encode("utf-8", "replace")
+    return f"{being.dbref}~{sha256(visible_name).hexdigest()[:_HASH_DIGITS]}"
 
 
 # ---- asking the game ---------------------------------------------------------------------------

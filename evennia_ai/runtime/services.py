@@ -113,7 +113,7 @@ def pacer() -> Pacer:
 def pool() -> Pool:
     """The process's pool of model connections."""
     state_dir, pid_file = places_of_game()
-    made = Pool(
+    new_pool = Pool(
         PoolConfig(
             state_dir=state_dir,
             pid_file=pid_file,
@@ -125,8 +125,8 @@ def pool() -> Pool:
         ),
         reactor=reactor,
     )
-    close_at_the_end(made.close)
-    return made
+    close_at_the_end(new_pool.close)
+    return new_pool
 
 
 def endpoint() -> Endpoint:
@@ -135,9 +135,9 @@ def endpoint() -> Endpoint:
     Raises:
         ConfigurationError: the model settings do not fit together.
     """
-    found = endpoints.resolve(os.environ, settings)
-    given = _value(REPLICAS)
-    return with_replicas(found, given, os.environ, settings) if given != () else found
+    resolved = endpoints.resolve(os.environ, settings)
+    replicas = _value(REPLICAS)
+    return with_replicas(resolved, replicas, os.environ, settings) if replicas != () else resolved
 
 
 def fallbacks(
@@ -156,8 +156,8 @@ def fallbacks(
     game = game or endpoint()
     if own:
         return read_own_fallbacks(own, first or game)
-    found = read_fallbacks(_value(FALLBACK_MODELS), game, os.environ, settings)
-    return distinct(found, first or game)
+    fallback_endpoints = read_fallbacks(_value(FALLBACK_MODELS), game, os.environ, settings)
+    return distinct(fallback_endpoints, first or game)
 
 
 def tool_modules() -> tuple[str, ...]:
@@ -253,7 +253,7 @@ def _connect_remotes(
     except ConfigurationError as error:  # `evennia check` reports it too; the game must start
         logger.log_err(f"[assistant] {error}")
         configs = {}
-    made = kind(
+    connected = kind(
         configs.values(),
         as_deferred=as_deferred,
         reactor=reactor,
@@ -261,16 +261,16 @@ def _connect_remotes(
         log=logger.log_info,
         pins=StoredPins(),
     )
-    made.start()
-    return made
+    connected.start()
+    return connected
 
 
 @lru_cache(maxsize=1)
 def remote_servers() -> RemoteServers:
     """The game's MCP servers; the first call starts connecting in the background."""
-    made = _connect_remotes(RemoteServers, mcp_configs)
-    close_at_the_end(made.close)
-    return made
+    servers = _connect_remotes(RemoteServers, mcp_configs)
+    close_at_the_end(servers.close)
+    return servers
 
 
 def remote_configs() -> dict[str, Remote]:
@@ -313,12 +313,12 @@ def memory_settings() -> MemorySettings:
 def memory() -> MemoryService:
     """The game's memory service; its store opens at the first use."""
     try:
-        made = opening.make_service(memory_settings(), reactor)
+        service = opening.make_service(memory_settings(), reactor)
     except ConfigurationError as error:  # `evennia check` reports it too; the game must start
         logger.log_err(f"[assistant] {error}")
-        made = opening.absent_service(str(error), reactor)
-    close_at_the_end(made.close)
-    return made
+        service = opening.absent_service(str(error), reactor)
+    close_at_the_end(service.close)
+    return service
 
 
 def workers_config() -> WorkersConfig:
@@ -328,8 +328,8 @@ def workers_config() -> WorkersConfig:
         ConfigurationError: something in them is wrong, or this game cannot have workers.
     """
     config = WorkersConfig.from_settings(settings)
-    if config.engine and (told := bell.obstacle_of_setting()):
-        raise ConfigurationError(f"{WorkersConfig.NAME} sets {config.engine!r}, but {told}")
+    if config.engine and (obstacle := bell.obstacle_of_setting()):
+        raise ConfigurationError(f"{WorkersConfig.NAME} sets {config.engine!r}, but {obstacle}")
     return config
 
 
@@ -343,9 +343,9 @@ def work() -> BackgroundWork:
         return Here(memory, str(error))
     if not config.engine:
         return Here(memory)
-    made = Queued(config, memory, reactor)
-    close_at_the_end(made.close)
-    return made
+    queued = Queued(config, memory, reactor)
+    close_at_the_end(queued.close)
+    return queued
 
 
 def model_keys() -> dict[tuple[str, str], str]:

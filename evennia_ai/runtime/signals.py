@@ -84,8 +84,8 @@ def send(signal: Signal, assistant: Assistant | None, **named: object) -> None:
     if not signal.receivers:
         return
     kind = None if assistant is None else type(assistant)
-    told = signal.send_robust(sender=kind, assistant=assistant, **named)
-    for receiver, outcome in told:
+    outcomes = signal.send_robust(sender=kind, assistant=assistant, **named)
+    for receiver, outcome in outcomes:
         if isinstance(outcome, Exception):
             # An error's text may quote what was said.
             shown = type(outcome).__name__ if named.get("is_private") else repr(outcome)
@@ -155,8 +155,8 @@ def _running(name: str) -> Assistant | None:
 
 
 def _send_row(row: _Row, script: Assistant | None, details: Mapping[str, object]) -> None:
-    named = {ours: details.get(theirs, "") for ours, theirs in row.details.items()}
-    named |= row.fixed
-    send(row.signal, script, **named)
+    values = {ours: details.get(theirs, "") for ours, theirs in row.details.items()}
+    values |= row.fixed
+    send(row.signal, script, **values)
     if row.hook and script is not None:
-        call_hook(script.obj, row.hook, **named)
+        call_hook(script.obj, row.hook, **values)

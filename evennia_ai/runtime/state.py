@@ -107,7 +107,7 @@ def _store(
             if extra_writes is not None:
                 extra_writes()
             if is_told:
-                audit.keep(script, audit_events)
+                audit.save(script, audit_events)
     except BaseException:
         # Memory must not hold what was never stored.
         for attribute, packed in before:
@@ -143,7 +143,7 @@ def changing(script: Assistant, names: Iterable[str]) -> Iterator[None]:
         yield
         audit_events = _changes(before, settings_of(script, before))
         if audit_events:
-            audit.keep(script, audit_events)
+            audit.save(script, audit_events)
 
 
 def _prepare(
@@ -341,9 +341,9 @@ def discard(script: Assistant, events: Sequence[inbox.Stored]) -> None:
 
 def checkpoint_of(script: Assistant, events: Collection[str]) -> Mapping[str, Any] | None:
     """The checkpoint between two calls of a turn that answers one of these events, by id."""
-    noted: Mapping[str, Any] | None = read(script, "current_tool_call")
-    is_theirs = noted and "tool" not in noted and not {*noted["events"]}.isdisjoint(events)
-    return noted if is_theirs else None
+    record: Mapping[str, Any] | None = read(script, "current_tool_call")
+    is_theirs = record and "tool" not in record and not {*record["events"]}.isdisjoint(events)
+    return record if is_theirs else None
 
 
 def end_void_turns(work: Work) -> None:
@@ -352,11 +352,11 @@ def end_void_turns(work: Work) -> None:
     Also cancel tasks of void turns that wait for an answer to their agent outside the game.
     """
     if work.aside:
-        kept = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
+        waiting = {item["id"] for item in work.inbox if inbox.SAVED_TURN in item}
         for scope, seat in list(work.aside.items()):
             first = seat.turn.events[0]
             # A turn of its own has no event in the inbox.
-            if first.kind != inbox.OWN and first.id not in kept:
+            if first.kind != inbox.OWN and first.id not in waiting:
                 del work.aside[scope]
                 seat.cancel()
     if work.unanswered:

@@ -34,6 +34,8 @@ def scripts_with(tag: str, among: Collection[int] | None = None) -> list[Any]:
         tagged = tagged.filter(pk__in=among)
     numbers = tagged.order_by("pk").values_list("pk", flat=True)
     # Nearly all are in memory: reading their rows as well would take ten times as long.
-    found = {number: ScriptDB.get_cached_instance(number) for number in numbers}
-    found |= ScriptDB.objects.in_bulk([number for number, each in found.items() if each is None])
-    return list(found.values())
+    scripts = {number: ScriptDB.get_cached_instance(number) for number in numbers}
+    scripts |= ScriptDB.objects.in_bulk(
+        [number for number, each in scripts.items() if each is None]
+    )
+    return list(scripts.values())

@@ -38,8 +38,8 @@ def trusted_proxies() -> tuple[str, ...]:
     """Addresses of proxies that are trusted to name their clients."""
     # Evennia puts loopback into UPSTREAM_IPS for its own proxy, which forwards any header that a
     # client sends; for that one `portal_peers` tells the address.
-    named = [str(address) for address in getattr(settings, "UPSTREAM_IPS", ())]
-    believed = [entry for entry in named if not is_within(entry, LOOPBACK)]
+    addresses = [str(address) for address in getattr(settings, "UPSTREAM_IPS", ())]
+    believed = [entry for entry in addresses if not is_within(entry, LOOPBACK)]
     return (*api_config().trusted_proxies, *filter(is_network, believed))
 
 

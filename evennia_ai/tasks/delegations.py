@@ -38,11 +38,11 @@ MOST_TOLD, LONGEST_NAME = 20, 60  # specialists in a prompt, and characters of a
 
 def specialists_here(script: Assistant, tag: str) -> list[Any]:
     """The other assistants with a tag, in any category, by name."""
-    found = ScriptDB.objects.filter(
+    scripts = ScriptDB.objects.filter(
         db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
     ).distinct()
     # The tag may stand on any script; only assistants have an inbox.
-    others = [other for other in found if hasattr(other, "enqueue") and other is not script]
+    others = [other for other in scripts if hasattr(other, "enqueue") and other is not script]
     return sorted(others, key=lambda other: str(other.key).casefold())
 
 
@@ -95,12 +95,12 @@ class Delegation(TaskWait):
     requester: Assistant
     chain: str
 
-    def note_end(self, outcome: str | Exception, **facts: object) -> None:
+    def note_end(self, outcome: str | Exception, **details: object) -> None:
         """Record how it ended."""
         name = "delegation_answered" if isinstance(outcome, str) else "delegation_failed"
         seconds = self.requester.clock.seconds() - self.began_at
-        facts = {"id": self.event.id, "delegate": self.delegate.key, "seconds": seconds} | facts
-        audit.record(name, self.requester, **facts)
+        details = {"id": self.event.id, "delegate": self.delegate.key, "seconds": seconds} | details
+        audit.record(name, self.requester, **details)
 
     def error(self, why: str, *, is_lost: bool = False) -> Exception:
         """The error that the requester's model reads."""
@@ -153,7 +153,7 @@ def begin(
     now = requester.clock.seconds()
     event = task_of(requester.obj, turn, body, now)
     chain = chain_of(turn)
-    held = Delegation(
+    delegation = Delegation(
         delegate=delegate,
         event=event,
         began_at=now,
@@ -162,11 +162,11 @@ def begin(
         chain=chain,
     )
     seconds = state.safety_config(requester).timeout.delegation_seconds
-    task_waits.expect(held, requester.clock, seconds, partial(late or end_late, held))
+    task_waits.expect(delegation, requester.clock, seconds, partial(late or end_late, delegation))
     audit.record(
         "delegation_begun", requester, id=event.id, delegate=delegate.key, hops=event.hops, of=chain
     )
-    return held
+    return delegation
 
 
 def end_late(held: Delegation) -> None:
@@ -175,31 +175,31 @@ def end_late(held: Delegation) -> None:
 
 
 def _open_delegations() -> list[Delegation]:
-    return [held for held in task_waits.every() if isinstance(held, Delegation)]
+    return [wait for wait in task_waits.every() if isinstance(wait, Delegation)]
 
 
 def of(event: Event) -> Delegation | None:
     """The delegation whose task an event is, while somebody waits for it."""
-    held = task_waits.of(event)
-    return held if isinstance(held, Delegation) else None
+    wait = task_waits.of(event)
+    return wait if isinstance(wait, Delegation) else None
 
 
 def chain_of(turn: Turn) -> str:
     """The scope in which the hops of a turn's chain are counted."""
-    held = of(turn.event)
-    return turn.scope if held is None else held.chain
+    delegation = of(turn.event)
+    return turn.scope if delegation is None else delegation.chain
 
 
 def count_of(script: Assistant) -> int:
     """The number of an assistant's tasks that others work on."""
-    return sum(held.requester is script for held in _open_delegations())
+    return sum(wait.requester is script for wait in _open_delegations())
 
 
 def waits_for(script: Assistant, other: Assistant) -> bool:
     """True where an assistant is the other one, or waits for it, directly or through others."""
     # The recursion ends: no task is given to an assistant that waits for its giver.
     return script is other or any(
-        waits_for(held.delegate, other) for held in _open_delegations() if held.requester is script
+        waits_for(wait.delegate, other) for wait in _open_delegations() if wait.requester is script
     )
 
 
@@ -211,12 +211,12 @@ def root_of(script: Assistant, event: Event | None) -> Any:
         that nobody waits for.
     """
     while event is not None and event.kind == TASK:
-        held = task_waits.of(event)
-        if held is None:
+        wait = task_waits.of(event)
+        if wait is None:
             return None
-        if not isinstance(held, Delegation):
+        if not isinstance(wait, Delegation):
             return script
-        script, event = held.requester, held.asked_in
+        script, event = wait.requester, wait.asked_in
     return script
 
 
@@ -229,13 +229,13 @@ def is_heard(script: Assistant, event: Event) -> bool:
         return True
     if event.kind != TASK:
         return is_awaited(script, event) or audience.is_overheard(script.obj, event)
-    held = task_waits.of(event)
-    if not isinstance(held, Delegation) or held.asked_in is None:
-        return held is not None
-    requester = held.requester
+    wait = task_waits.of(event)
+    if not isinstance(wait, Delegation) or wait.asked_in is None:
+        return wait is not None
+    requester = wait.requester
     # A call by hand is no turn of the requester, and the person who made it waits elsewhere.
-    is_by_hand = requester.work is None or held.asked_in.id not in requester.work.busy
-    return is_by_hand or is_heard(requester, held.asked_in)
+    is_by_hand = requester.work is None or wait.asked_in.id not in requester.work.busy
+    return is_by_hand or is_heard(requester, wait.asked_in)
 
 
 def is_awaited(script: Assistant, event: Event) -> bool:

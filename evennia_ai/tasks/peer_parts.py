@@ -62,12 +62,12 @@ def typed(given: str) -> str:
 
 def modes_of(given: Collection[str]) -> list[str]:
     """The media types that a peer accepts; invalid ones are left out."""
-    found = []
+    kinds = []
     for each in list(given)[:MOST_MODES]:
         kind = each.partition(";")[0].strip().lower()
         if kind == "*" or (len(kind) <= LONGEST_TYPE and re.fullmatch(r"[a-z0-9.+*/-]+", kind)):
-            found.append("*/*" if kind == "*" else kind)
-    return list(dict.fromkeys(found))
+            kinds.append("*/*" if kind == "*" else kind)
+    return list(dict.fromkeys(kinds))
 
 
 def is_taken(kind: str, modes: Collection[str]) -> bool:

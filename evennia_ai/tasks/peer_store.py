@@ -90,12 +90,12 @@ def page(wanted: Mapping[str, object], before: str, limit: int) -> tuple[list[Pe
     Returns:
         One task more than `limit` where there are more, and the number of tasks on all pages.
     """
-    rows = found = PeerTask.objects.filter(**wanted)
+    rows = tasks = PeerTask.objects.filter(**wanted)
     if before:
         at, _, number = before.partition(" ")
         earlier = Q(changed_at__lt=float(at)) | Q(changed_at=float(at), pk__lt=number)
-        rows = found.filter(earlier)
-    return list(rows.order_by("-changed_at", "-pk")[: limit + 1]), int(found.count())
+        rows = tasks.filter(earlier)
+    return list(rows.order_by("-changed_at", "-pk")[: limit + 1]), int(tasks.count())
 
 
 def move(
@@ -178,11 +178,11 @@ def make(task: PeerTask, made: Mapping[str, object], now: float) -> bool:
 
 def made_of(task: str) -> list[dict[str, Any]]:
     """All artifacts of a task, the last version of each; its answer is the last."""
-    found: dict[str, dict[str, Any]] = {}
+    artifacts: dict[str, dict[str, Any]] = {}
     for event in PeerEvent.objects.filter(task=task, kind=ARTIFACT).order_by("pk"):
-        made = read(event)
-        found[made["id"]] = made
-    return list(found.values())
+        artifact = read(event)
+        artifacts[artifact["id"]] = artifact
+    return list(artifacts.values())
 
 
 def tell(task: str) -> None:
@@ -208,8 +208,8 @@ def read(event: PeerEvent) -> dict[str, Any]:
 
 def last_event(task: str, **where: object) -> PeerEvent | None:
     """The last event of a task among those that match."""
-    found = PeerEvent.objects.filter(task=task, **where)
-    event: PeerEvent | None = found.order_by("-pk").first()
+    rows = PeerEvent.objects.filter(task=task, **where)
+    event: PeerEvent | None = rows.order_by("-pk").first()
     return event
 
 
@@ -261,15 +261,13 @@ def due_hooks(
     later = PeerEvent.objects.filter(task=OuterRef("task"), pk__gt=OuterRef("sent")).order_by("pk")
     whose = PeerTask.objects.filter(pk=OuterRef("task")).values("account")
     waiting = PeerHook.objects.filter(next_at__lte=now).exclude(pk__in=list(busy))
-    found = waiting.annotate(
-        following=Subquery(later.values("pk")[:1]), account=Subquery(whose[:1])
-    )
-    found = found.filter(following__isnull=False, account__isnull=False)
-    found = found.exclude(account__in=list(full))
+    due = waiting.annotate(following=Subquery(later.values("pk")[:1]), account=Subquery(whose[:1]))
+    due = due.filter(following__isnull=False, account__isnull=False)
+    due = due.exclude(account__in=list(full))
     # A share for each account, so that one with many addresses does not starve the others.
     in_turn = Window(RowNumber(), partition_by=[F("account")], order_by=["next_at", "pk"])
-    found = found.annotate(place=in_turn).filter(place__lte=most_of_one)
-    hooks = list(found.order_by("next_at", "pk")[:most])
+    due = due.annotate(place=in_turn).filter(place__lte=most_of_one)
+    hooks = list(due.order_by("next_at", "pk")[:most])
     tasks = PeerTask.objects.in_bulk({hook.task for hook in hooks})
     events = PeerEvent.objects.in_bulk({hook.following for hook in hooks})
     return [DueHook(hook, tasks[hook.task], events[hook.following]) for hook in hooks]
@@ -277,8 +275,8 @@ def due_hooks(
 
 def note_sent(hook: int, event: int) -> None:
     """Note that an address was sent an event, or never will be; the last event ends its turn."""
-    told = PeerEvent.objects.filter(pk=event).first()
-    next_at = NEVER if told is not None and _is_end(told) else 0.0
+    row = PeerEvent.objects.filter(pk=event).first()
+    next_at = NEVER if row is not None and _is_end(row) else 0.0
     # Never backwards, so that an address is not sent the same event twice.
     PeerHook.objects.filter(pk=hook, sent__lt=event).update(sent=event, tries=0, next_at=next_at)
 

@@ -90,14 +90,14 @@ class ProgramRequest(TaskWait):
             # `callback` sends a Failure to the errbacks.
             waiter.callback(outcome)
 
-    def note_end(self, outcome: str | Exception, **facts: Any) -> None:
+    def note_end(self, outcome: str | Exception, **details: Any) -> None:
         """Record how it ended, without any words; keep the outcome if it has a name."""
         now, is_answered = self.delegate.clock.seconds(), isinstance(outcome, str)
         if self.is_kept:
             self._keep(outcome, now)
         name = "errand_answered" if is_answered else "errand_failed"
         seconds = round(now - self.began_at, 3)
-        audit.record(name, self.delegate, number=self.event.number, seconds=seconds, **facts)
+        audit.record(name, self.delegate, number=self.event.number, seconds=seconds, **details)
 
     def _keep(self, outcome: str | Exception, now: float) -> None:
         reason: str = store.TALK if self.is_talk else ""
@@ -182,8 +182,8 @@ def find(script: Assistant, person: Being | None, name: str) -> PendingTask | No
     task = store.find(script.id, whose, name, now)
     # Open in the table, but nobody works on it: a crash cut it off, so it has failed.
     if task is not None and task.state == store.OPEN and task_waits.by_id(task.id) is None:
-        told = gives_no_answer(script, CUT_OFF)
-        store.close(task.id, store.FAILED, told, now, reason=Reason.FAILED)
+        reason = gives_no_answer(script, CUT_OFF)
+        store.close(task.id, store.FAILED, reason, now, reason=Reason.FAILED)
         # Another process may have closed it first, and then `close` changed nothing.
         task.refresh_from_db()
     return task
@@ -226,7 +226,7 @@ def resume(script: Assistant) -> None:
         expect(request, max(MOMENT_SECONDS, task.ends_at - now))
 
 
-def keep(request: ProgramRequest, name: str, words: str, seconds: float, *, is_order: bool) -> None:
+def save(request: ProgramRequest, name: str, words: str, seconds: float, *, is_order: bool) -> None:
     """Give a request a name, by which its outcome is kept.
 
     Args:

@@ -211,10 +211,10 @@ def end(wait: RemoteWait, why: str = "", *, is_dropped: bool = False) -> bool:
     row.ended_at = wait.requester.clock.seconds()
     changes = {"state": row.state, "ended_at": row.ended_at}
     RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED).update(**changes)
-    facts: dict[str, object] = {"why": why} if why else {}
-    facts |= {"seconds": round(row.ended_at - row.began_at, 3), "tokens": row.tokens}
+    details: dict[str, object] = {"why": why} if why else {}
+    details |= {"seconds": round(row.ended_at - row.began_at, 3), "tokens": row.tokens}
     name = "delegation_failed" if why else "delegation_answered"
-    _record(wait, name, **facts, cost_nano=row.cost_nano)
+    _record(wait, name, **details, cost_nano=row.cost_nano)
     return True
 
 
@@ -261,16 +261,16 @@ def _cancel_at_agent(
     agent.cancel(row.task).addBoth(note)
 
 
-def _record(wait: RemoteWait, name: str, **facts: object) -> None:
-    given = {"id": wait.row.id, "delegate": wait.agent.name, "is_remote": True}
-    audit.record(name, wait.requester, **given, **facts)
+def _record(wait: RemoteWait, name: str, **details: object) -> None:
+    facts = {"id": wait.row.id, "delegate": wait.agent.name, "is_remote": True}
+    audit.record(name, wait.requester, **facts, **details)
 
 
 def count_today(agent: str, now: float) -> int:
     """The number of tasks that all assistants gave an agent on this UTC day."""
     since = start_of(BudgetSpan.DAY, now)
-    found = RemoteTask.objects.filter(agent=agent.casefold(), began_at__gte=since)
-    return int(found.count())
+    tasks = RemoteTask.objects.filter(agent=agent.casefold(), began_at__gte=since)
+    return int(tasks.count())
 
 
 # ---- after a start, and when somebody is forgotten -----------------------------------------------
@@ -278,8 +278,8 @@ def count_today(agent: str, now: float) -> int:
 
 def unfinished_among(assistants: Collection[int]) -> set[int]:
     """Those, by primary key, that have tasks for `end_orphans` to look at."""
-    found = RemoteTask.objects.filter(assistant__in=assistants, state__in=(*UNFINISHED, DROPPED))
-    return set(found.values_list("assistant", flat=True))
+    rows = RemoteTask.objects.filter(assistant__in=assistants, state__in=(*UNFINISHED, DROPPED))
+    return set(rows.values_list("assistant", flat=True))
 
 
 def end_orphans(script: Assistant) -> None:
@@ -299,11 +299,11 @@ def _end_orphan(script: Assistant, row: RemoteTask) -> None:
     now = script.clock.seconds()
     is_late = row.state == DROPPED and now - row.ended_at > CANCEL_SECONDS
     is_told = agent is not None and bool(row.task) and not is_late
-    found = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
+    rows = RemoteTask.objects.filter(pk=row.pk, state__in=UNFINISHED)
     state = DROPPED if is_told else FAILED
-    if found.update(state=state, ended_at=now):
-        facts = {"id": row.id, "delegate": row.agent, "is_remote": True, "why": CUT_OFF}
-        audit.record("delegation_failed", script, **facts)
+    if rows.update(state=state, ended_at=now):
+        details = {"id": row.id, "delegate": row.agent, "is_remote": True, "why": CUT_OFF}
+        audit.record("delegation_failed", script, **details)
     elif not is_told:  # it was dropped, but its agent is gone from the settings or stays away
         RemoteTask.objects.filter(pk=row.pk, state=DROPPED).update(state=FAILED)
     if agent is not None and is_told:

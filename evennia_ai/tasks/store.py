@@ -40,8 +40,8 @@ def find(assistant: int, person: str, name: str, now: float) -> PendingTask | No
 
     An outcome that is kept no longer is not found, even if `begin` has not deleted it yet.
     """
-    found = PendingTask.objects.filter(assistant=assistant, person=person, name=name)
-    task: PendingTask | None = found.first()
+    tasks = PendingTask.objects.filter(assistant=assistant, person=person, name=name)
+    task: PendingTask | None = tasks.first()
     is_over = task is not None and task.state != OPEN and task.ends_at < _kept_since(now)
     return None if is_over else task
 
@@ -59,8 +59,8 @@ def close(event: str, state: str, text: str, now: float, *, reason: str = "") ->
         text: the report, or why there is none.
         reason: that reason in one word; for a report, `TALK` where it is only words.
     """
-    found = PendingTask.objects.filter(pk=event, state=OPEN)
-    found.update(state=state, answer=text, reason=reason, ended_at=now)
+    rows = PendingTask.objects.filter(pk=event, state=OPEN)
+    rows.update(state=state, answer=text, reason=reason, ended_at=now)
 
 
 def remove(event: str) -> None:

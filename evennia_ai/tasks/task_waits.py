@@ -89,7 +89,7 @@ class TaskWait(ABC):
         self.answer = Deferred(lambda _: withdraw(self, DROPPED))
 
     @abstractmethod
-    def note_end(self, outcome: str | Exception, **facts: Any) -> None:
+    def note_end(self, outcome: str | Exception, **details: Any) -> None:
         """Record how it ended, with the report or the error that the one who waits gets."""
 
     @abstractmethod
@@ -263,13 +263,13 @@ def _remove_from_inbox(wait: TaskWait) -> None:
         logger.log_trace(f"[assistant] {delegate.key}: a task could not be taken back")
 
 
-def _end(wait: TaskWait, outcome: str | Exception, **facts: Any) -> bool:
+def _end(wait: TaskWait, outcome: str | Exception, **details: Any) -> bool:
     """Stop waiting and stop the timers. Returns True where it was still open."""
     if wait.watch is not None:
         wait.watch.stop()
     if _OPEN.pop(wait.event.id, None) is None:
         return False
-    wait.note_end(outcome, **facts)
+    wait.note_end(outcome, **details)
     return True
 
 

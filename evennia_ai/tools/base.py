@@ -96,13 +96,13 @@ class Tool(ABC):
     @cached_property
     def spec(self) -> ToolSpec:
         """The tool's description for the model, and the rules for running it."""
-        given: dict[str, Any] = {
+        values: dict[str, Any] = {
             each.name: getattr(self, each.name, None) for each in fields(ToolSpec)
         }
-        given["parameters"] = {"additionalProperties": False, **self.parameters}
-        given["category"] = ToolCategory(self.category)
-        given["timeout_seconds"] = self.timeout
-        return ToolSpec(**given)
+        values["parameters"] = {"additionalProperties": False, **self.parameters}
+        values["category"] = ToolCategory(self.category)
+        values["timeout_seconds"] = self.timeout
+        return ToolSpec(**values)
 
     @cached_property
     def takes_turn(self) -> bool:
@@ -148,8 +148,8 @@ class FunctionTool(Tool):
 
     def execute(self, character: Character, **arguments: Any) -> Any:
         """Call the function."""
-        given = {"character": character} if self._takes_character else {}
-        return self.function(**given, **as_annotated(self._hints, arguments))
+        extra = {"character": character} if self._takes_character else {}
+        return self.function(**extra, **as_annotated(self._hints, arguments))
 
     @property
     def module(self) -> str:

@@ -75,10 +75,10 @@ def _matching(known: list[ToolSpec], query: str) -> list[ToolSpec]:
     of_group = [spec for spec in known if spec.group and spec.group.name.casefold() == name]
     if of_group:
         return of_group[:MOST_OF_GROUP]
-    wanted = _words(query)
-    if not wanted:
+    query_words = _words(query)
+    if not query_words:
         raise ToolError("say in words of three letters or more what you want to do")
-    scores = {spec.name: _score(spec, wanted) for spec in known}
+    scores = {spec.name: _score(spec, query_words) for spec in known}
     best = sorted(known, key=lambda spec: -scores[spec.name])[:MOST_FOUND]
     return [spec for spec in best if scores[spec.name]]
 
@@ -90,9 +90,9 @@ def find_tools(character: Character, query: str, *, turn: Turn) -> str:
     Args:
         query: some words, such as: pick up a thing; or the name of a group.
     """
-    found = _matching(list(_allowed_tools(character, turn)), query)
-    turn.found += [spec.name for spec in found if spec.name not in turn.found]
-    lines = [f"{spec.name}: {one_line(spec.description, LONGEST_DESCRIPTION)}" for spec in found]
+    matching = _matching(list(_allowed_tools(character, turn)), query)
+    turn.found += [spec.name for spec in matching if spec.name not in turn.found]
+    lines = [f"{spec.name}: {one_line(spec.description, LONGEST_DESCRIPTION)}" for spec in matching]
     return "\n".join(lines) or "no tool does that"
 
 

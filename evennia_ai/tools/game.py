@@ -49,9 +49,9 @@ def _allowed(character: Character, setting: str) -> list[str]:
         ToolError: the list is empty.
     """
     script = getattr(character, "assistant_script", None)
-    given = state.read(script, setting) if script is not None else ()
+    stored = state.read(script, setting) if script is not None else ()
     # A single name may be set as text, which must not be taken for a list of letters.
-    names = [given] if isinstance(given, str) else given
+    names = [stored] if isinstance(stored, str) else stored
     allowed = [str(name).strip().casefold() for name in names if str(name).strip()]
     if not allowed:
         raise ToolError(f"you are allowed none: your owner put nothing on {setting}")
@@ -86,8 +86,8 @@ async def _resolve(character: Character, line: str) -> tuple[Any, str, str, Any]
     # Checked again, because a nick may have added a second command to the line.
     line = _one_line(line)
     providers = generate_cmdset_providers(character)[1]
-    found: Deferred[Any] = get_and_merge_cmdsets(character, providers, "object", line)
-    cmdset = await found
+    merging: Deferred[Any] = get_and_merge_cmdsets(character, providers, "object", line)
+    cmdset = await merging
     parser = variable_from_module(*settings.COMMAND_PARSER.rsplit(".", 1))
     matches = parser(line, cmdset, character) if cmdset else []
     if not isinstance(matches, list):
@@ -113,23 +113,23 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     """
     allowed = _allowed(character, "command_allowlist")
     leave_dialogue(character)  # that a command began after a pause
-    found, name, arguments, cmdset = await _resolve(character, _one_line(command))
-    if found.key.casefold() not in allowed:
-        shown = one_line(found.key, 40)
+    meant, name, arguments, cmdset = await _resolve(character, _one_line(command))
+    if meant.key.casefold() not in allowed:
+        shown = one_line(meant.key, 40)
         raise ToolError(f"you are not allowed the command {shown}; you may use {_joined(allowed)}")
     # An exit is a command, too: one with the name of an allowed command must not lead it away.
-    if getattr(found, "is_exit", False) and not may(
+    if getattr(meant, "is_exit", False) and not may(
         character, character, "tool_move", turn, default=True
     ):
         raise ToolError(
-            f"{one_line(found.key, 40)} is an exit here, and you are not allowed to move"
+            f"{one_line(meant.key, 40)} is an exit here, and you are not allowed to move"
         )
     # The command's lock is checked for the assistant later, and here for those who ordered it.
     for person in givers(turn):
-        if not lets(found, person, "cmd"):
-            raise refused(person, f"the lock {found.locks!r} of the command {found.key}")
+        if not lets(meant, person, "cmd"):
+            raise refused(person, f"the lock {meant.locks!r} of the command {meant.key}")
     # Pass the checked command itself: parsing the line again could find another one.
-    guarded = Guarded.around(found)
+    guarded = Guarded.around(meant)
     with captured(character.assistant_script) as lines:
         try:
             await character.execute_cmd(
@@ -138,7 +138,7 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
         finally:
             output = cut_at_sentence("\n".join(lines), LONGEST_OUTPUT)
             is_asking = leave_dialogue(character)
-    what = f"the command {one_line(found.key, 40)}"
+    what = f"the command {one_line(meant.key, 40)}"
     if guarded.has_failed or tells_of_a_crash(lines):
         raise ToolError(f"{what} {FAILED_INSIDE}")
     if is_asking:

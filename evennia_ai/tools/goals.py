@@ -117,10 +117,10 @@ async def _parts_for(script: Assistant, number: int, turn: Turn) -> list[str]:
         raise ToolError(UNPLANNED)
     fence = Fence.of(script)
     asker = Asker(script, client, fence, turn=turn)
-    asked = core_goals.split_request(goal["text"], core_goals.lines(known))
+    request = core_goals.split_request(goal["text"], core_goals.lines(known))
     evidence = ShownMemories(script, fence, WORLD)
     try:
-        reply = await asker.ask(asked, ContextType.GOAL_DECOMPOSE, Purpose.PLANNING, evidence)
+        reply = await asker.ask(request, ContextType.GOAL_DECOMPOSE, Purpose.PLANNING, evidence)
     except StaleEpochError:
         raise
     except AssistantError as error:

@@ -55,8 +55,8 @@ class ProposeGuideline(Tool):
         """The question with the difference, for the person who decides."""
         if not all_hold(character, turn, Right.CONFIGURE):
             raise ToolDeniedError(FOR_SETTING_UP)
-        kept = state.read(character.assistant_script, "guidelines")
-        return f"may I change my guidelines: {guidelines.difference(kept, _new(kept, arguments))}?"
+        old = state.read(character.assistant_script, "guidelines")
+        return f"may I change my guidelines: {guidelines.difference(old, _new(old, arguments))}?"
 
     def execute(self, character: Character, turn: Turn | None = None, **arguments: Any) -> str:
         """Change the guidelines, after approval or by order of somebody with the right."""
@@ -64,14 +64,14 @@ class ProposeGuideline(Tool):
         script, people = character.assistant_script, givers(turn) if turn is not None else ()
         if not all(holds(script, person, Right.CONFIGURE) for person in people):
             raise ToolDeniedError(FOR_SETTING_UP)
-        kept = state.read(script, "guidelines")
-        new = _new(kept, arguments)
+        old = state.read(script, "guidelines")
+        new = _new(old, arguments)
         state.write(script, guidelines=new)
-        return f"your guidelines are changed: {guidelines.difference(kept, new)}"
+        return f"your guidelines are changed: {guidelines.difference(old, new)}"
 
 
-def _new(kept: tuple[str, ...], arguments: Mapping[str, object]) -> tuple[str, ...]:
+def _new(old: tuple[str, ...], arguments: Mapping[str, object]) -> tuple[str, ...]:
     with refusals():
         return guidelines.proposed(
-            kept, str(arguments.get("text", "")), str(arguments.get("replaces", ""))
+            old, str(arguments.get("text", "")), str(arguments.get("replaces", ""))
         )

@@ -172,16 +172,16 @@ class Asker:
             AssistantError: the model failed, must not be asked now, or a cap or limit is reached.
             StaleEpochError: the assistant was stopped or reset in the meantime.
         """
-        said: list[Message] = []
+        messages: list[Message] = []
         if self.spare < 1:
             # No lookups are offered if there is no extra call left to use their result.
             evidence = None
         setup = self._enter(context_type, evidence)
-        left = min(setup.most_calls, 1 + self.spare)
+        calls_left = min(setup.most_calls, 1 + self.spare)
         while True:
-            reply = await self._call(setup, request, said, purpose)
-            left -= 1
-            if evidence is None or not setup.specs or not reply.tool_calls or left <= 0:
+            reply = await self._call(setup, request, messages, purpose)
+            calls_left -= 1
+            if evidence is None or not setup.specs or not reply.tool_calls or calls_left <= 0:
                 return str(reply.content)
             # Counted before the call, so that a crash cannot repeat extra calls without end.
             self.before_spare()
@@ -189,13 +189,13 @@ class Asker:
             calls = reply.tool_calls[: setup.calls_per_reply]
             if (after := AFTER_TOOL.get(setup.inputs.context.context_type)) is not None:
                 setup = self._enter(after, evidence)
-                left = min(left, setup.most_calls)
+                calls_left = min(calls_left, setup.most_calls)
             results = [await _run_lookup(evidence, call, setup.specs) for call in calls]
             # Tell the model that its next call is the last one, or it may only look up more.
-            advisory = LAST_STEP if left == 1 else ""
+            advisory = LAST_STEP if calls_left == 1 else ""
             answered = zip(calls, results, strict=True)
-            said += [call_message(*calls, beside=reply.beside)]
-            said += [result_message(call, result, advisory) for call, result in answered]
+            messages += [call_message(*calls, beside=reply.beside)]
+            messages += [result_message(call, result, advisory) for call, result in answered]
 
     def _enter(self, context_type: ContextType, evidence: ShownMemories | None) -> InnerSetup:
         try:
@@ -216,9 +216,9 @@ class Asker:
             raise PutOffError(f"the night's token_budget of {self.most_tokens} has no room for it")
         self._count_call(size)
         tools = tuple(setup.specs.values())
-        asked = self._metered.ask(messages, tools, purpose=purpose, **self._call_options(size))
+        call = self._metered.ask(messages, tools, purpose=purpose, **self._call_options(size))
         try:
-            reply: Reply = await asked.addTimeout(DEADLINE_SECONDS, self.script.clock)
+            reply: Reply = await call.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no answer within {DEADLINE_SECONDS:g} s") from None
         # Before the fence: the call was paid for, even if the assistant was stopped meanwhile.
@@ -276,8 +276,8 @@ class Asker:
             extra = {"max_tokens": max(limit or 0, LONGEST_ANSWER_TOKENS)}
         if self.most_tokens is None:
             return extra
-        left = max(1, self.most_tokens - self.tokens - size)
-        return {"max_tokens": min(left, self.client.wanted(extra).tokens)}
+        tokens_left = max(1, self.most_tokens - self.tokens - size)
+        return {"max_tokens": min(tokens_left, self.client.wanted(extra).tokens)}
 
 
 async def _run_lookup(

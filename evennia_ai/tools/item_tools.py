@@ -116,8 +116,8 @@ def get(character: Character, item: str, *, turn: Turn) -> str:
 
 def _find_carried(character: Character, name: str) -> GameObject:
     carried = list(character.contents)
-    held = name_list(carried, character) or "nothing"
-    missing = f"is not among what you carry: {held}"
+    inventory = name_list(carried, character) or "nothing"
+    missing = f"is not among what you carry: {inventory}"
     return find_among(carried, name, missing, character=character, takes_any=True)
 
 

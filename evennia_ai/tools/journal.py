@@ -54,8 +54,8 @@ def read_journal(character: Character, limit: int = 10, *, turn: Turn) -> str:
         limit: how many, 1 to 20.
     """
     script = character.assistant_script
-    found = journal.recent(script, seeker_of(script, turn), _clamped(limit))
-    return journal.told(script, turn, found) or "your journal holds nothing that belongs here"
+    entries = journal.recent(script, seeker_of(script, turn), _clamped(limit))
+    return journal.told(script, turn, entries) or "your journal holds nothing that belongs here"
 
 
 @tool(category="safe_chain", group=JOURNAL, only_reads=True)
@@ -67,8 +67,8 @@ def search_journal(character: Character, words: str, limit: int = 10, *, turn: T
         limit: how many entries, 1 to 20.
     """
     script = character.assistant_script
-    found = journal.search(script, seeker_of(script, turn), words, _clamped(limit))
-    return journal.told(script, turn, found) or NOT_FOUND
+    entries = journal.search(script, seeker_of(script, turn), words, _clamped(limit))
+    return journal.told(script, turn, entries) or NOT_FOUND
 
 
 def _clamped(limit: int) -> int:

@@ -50,8 +50,8 @@ class PeopleLookup:
 
     def by_id(self, being_id: str) -> GameObject | Account | None:
         """The object or account of an id, or None if it no longer exists."""
-        found: GameObject | Account | None = incoming.find_being(being_id)
-        return found
+        being: GameObject | Account | None = incoming.find_being(being_id)
+        return being
 
     def is_account(self, being: GameObject | Account) -> TypeIs[Account]:
         """True for an account, False for a character."""
@@ -106,10 +106,10 @@ class PrivateWordsGuard:
             return Leave(way)
         if not carries_words(spec, call.arguments):
             return Leave(way)
-        found: Iterable[Listener] = ()
+        listeners: Iterable[Listener] = ()
         if way.hearers in (Hearers.ROOM, Hearers.NAMED):
-            found = self._listeners(turn, way.hearers, call)
-        return may_leave(way, turn.held, found)
+            listeners = self._listeners(turn, way.hearers, call)
+        return may_leave(way, turn.held, listeners)
 
     def _listeners(self, turn: Turn, hearers: Hearers, call: ToolCall) -> Iterator[Listener]:
         """Everybody who would hear the call now.
@@ -169,11 +169,11 @@ class PrivateWordsGuard:
         Raises:
             ToolError: there is no asker, or the asker may not know it either, or is away.
         """
-        found = self._asker(turn)
-        if found is None:
+        asker = self._asker(turn)
+        if asker is None:
             self._note_decision(turn, call, f"{leave.why}; it was held back")
             raise ToolDeniedError(refused(leave))
-        being, tool = found
+        being, tool = asker
         # The assistant may have been forbidden to whisper or page.
         self.check(tool, turn)
         words = str(call.arguments.get(leave.way.words[0], ""))
@@ -213,8 +213,8 @@ def refused(leave: Leave) -> str:
 
 
 def _without_words(call: ToolCall, leave: Leave) -> ToolCall:
-    given = {
+    arguments = {
         name: masked(str(value)) if name in leave.way.words else value
         for name, value in call.arguments.items()
     }
-    return replace(call, arguments=given)
+    return replace(call, arguments=arguments)

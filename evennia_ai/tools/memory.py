@@ -40,12 +40,12 @@ async def recall_memories(character: Character, query: str, *, turn: Turn) -> st
     script = character.assistant_script
     if not query.strip():
         raise ToolError("say in a few words what you want to know")
-    found = await recalling.search(script, query[:LONGEST_QUERY], seeker_of(script, turn))
-    if found is None:
+    memories = await recalling.search(script, query[:LONGEST_QUERY], seeker_of(script, turn))
+    if memories is None:
         raise ToolError(
             "your memory cannot be searched right now; that does not mean that you know nothing"
         )
-    return journal.told(script, turn, found) or "you remember nothing about that"
+    return journal.told(script, turn, memories) or "you remember nothing about that"
 
 
 @tool(category="async_required")
@@ -78,11 +78,11 @@ def store_memory(
 def _check_about(character: Character, about: str) -> None:
     """Refuse a fact about somebody present who must not be remembered."""
     wanted, room = folded(about.strip()), character.location
-    named = (
+    beings = (
         [being for being in room.contents if wanted in names_of(being, character)] if room else []
     )
     script = character.assistant_script
-    for being in named:
+    for being in beings:
         if not consent.may_remember(
             script, person=face_of(being, character), sender_id=being.dbref
         ):

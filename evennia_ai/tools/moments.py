@@ -67,8 +67,8 @@ def _is_closed(script: Assistant, event: Event) -> bool:
 
 def can_be_paged(script: Assistant, event: Event) -> bool:
     """True if the asker has left, and the answer is to be paged."""
-    found = staleness_of(script, event)
-    if found is None or getattr(config(script), found) != PAGE:
+    staleness = staleness_of(script, event)
+    if staleness is None or getattr(config(script), staleness) != PAGE:
         return False
     return _account_of(event) is not None
 
@@ -81,8 +81,8 @@ def _account_of(event: Event) -> Account | None:
 
 def is_dropped(script: Assistant, event: Event) -> bool:
     """True if a stale answer is dropped instead of waiting for the asker."""
-    found = staleness_of(script, event)
-    return found is not None and getattr(config(script), found) == DROP
+    staleness = staleness_of(script, event)
+    return staleness is not None and getattr(config(script), staleness) == DROP
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +105,24 @@ class Moments:
         has_begun_aloud = turn.effects and not turn.stale_way
         if has_begun_aloud or way_of(spec).hearers is not Hearers.ROOM:
             return call
-        found = staleness_of(self.script, turn.event)
-        way = self._choose_way(turn, found)
+        staleness = staleness_of(self.script, turn.event)
+        way = self._choose_way(turn, staleness)
         if way == SAY:
             return call
         is_pose = spec.name == "emote" and way in _PRIVATE_WAYS
-        self._note_decision(turn, found, DROP if is_pose else way)
+        self._note_decision(turn, staleness, DROP if is_pose else way)
         # A pose cannot be whispered or paged; the words of the answer follow.
         if is_pose:
             return ToolResult(False, UNSEEN, Fault.NOT_RUN)
         if way in (WAIT, DROP):
-            raise NobodyListensError(_why(turn, found), is_over=way == DROP)
+            raise NobodyListensError(_why(turn, staleness), is_over=way == DROP)
         words = str(call.arguments.get(way_of(spec).words[0], ""))
         arguments = {"target": self._target(turn.event, way), "message": words}
         return replace(call, name=way, arguments=arguments)
 
-    def _choose_way(self, turn: Turn, found: Staleness | None) -> str:
+    def _choose_way(self, turn: Turn, staleness: Staleness | None) -> str:
         """The way of the turn's earlier words, or the configured one, or a fallback for it."""
-        way = SAY if found is None else getattr(config(self.script), found)
+        way = SAY if staleness is None else getattr(config(self.script), staleness)
         if turn.stale_way in _PRIVATE_WAYS:
             way = turn.stale_way
         if way == PAGE and not (self.offers(PAGE) and _account_of(turn.event)):
@@ -136,16 +136,16 @@ class Moments:
         account = _account_of(event) if way == PAGE else None
         return names.name_of(account, self.script.obj) if account else event.sender_name
 
-    def _note_decision(self, turn: Turn, found: Staleness | None, way: str) -> None:
+    def _note_decision(self, turn: Turn, staleness: Staleness | None, way: str) -> None:
         numbers, id_ = [each.number for each in turn.events], turn.event.id
-        detail = f"{_why(turn, found)}: {_WAY_TEXTS[way]}"
+        detail = f"{_why(turn, staleness)}: {_WAY_TEXTS[way]}"
         self.script.work.decisions.note(numbers, "stale answer", detail)
-        why = found.value if found else "begun"
+        why = staleness.value if staleness else "begun"
         audit.record("stale_answer", self.script, id=id_, why=why, way=way)
 
 
-def _why(turn: Turn, found: Staleness | None) -> str:
-    text = found.text if found else "its beginning went to {name} alone"
+def _why(turn: Turn, staleness: Staleness | None) -> str:
+    text = staleness.text if staleness else "its beginning went to {name} alone"
     return text.format(name=turn.event.sender_name)
 
 

@@ -90,6 +90,6 @@ def forget_note(character: Character, number: int, *, turn: Turn) -> str:
     leaving = next((n for n in notebook.notes_of(script, turn) if n["number"] == number), None)
     if leaving is None:
         raise ToolError(f"there is no note {number}; read_notes shows what there is")
-    kept = [note for note in state.read(script, "notes") if note["number"] != number]
-    state.write(script, notes=kept)
+    remaining = [note for note in state.read(script, "notes") if note["number"] != number]
+    state.write(script, notes=remaining)
     return f"note {number} is struck out"

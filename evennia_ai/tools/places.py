@@ -39,8 +39,8 @@ def ways_out(character: Character) -> list[GameObject]:
 
 def people_near(character: Character) -> list[GameObject]:
     """The other characters that the character can see in the room."""
-    seen = seen_in(room_of(character), character)
-    return [being for being in seen if isinstance(being, DefaultCharacter)]
+    visible = seen_in(room_of(character), character)
+    return [being for being in visible if isinstance(being, DefaultCharacter)]
 
 
 def _described(thing: GameObject, character: Character, limit: int) -> str:
@@ -148,12 +148,12 @@ def search_objects(character: Character, query: str) -> str:
         raise ToolError("name what you look for")
     room = room_of(character)
     near = [thing for thing in seen_around(character) if thing not in (character, room)]
-    found = [thing for thing in near if _is_called(thing, words, character)]
+    matching = [thing for thing in near if _is_called(thing, words, character)]
     lines = []
-    for thing in found[:MOST_FOUND]:
+    for thing in matching[:MOST_FOUND]:
         where = "you carry it" if thing.location == character else "here"
         glance = _described(thing, character, LONGEST_GLANCE)
         lines.append(f"{label_of(thing, character)} ({where}){glance and ': ' + glance}")
-    if len(found) > MOST_FOUND:
-        lines.append(f"and {len(found) - MOST_FOUND} more; name it more closely")
+    if len(matching) > MOST_FOUND:
+        lines.append(f"and {len(matching) - MOST_FOUND} more; name it more closely")
     return "\n".join(lines) or f"nothing here is called {quote(query[:60])}"

@@ -27,8 +27,8 @@ def create_project(
     """
     script, now, known, viewer = _open(character, turn, f"{project_key} {summary} {context}")
     with refusals():
-        kept, key = core.create(known, project_key, summary, context, viewer, now)
-    state.write(script, projects=kept)
+        changed, key = core.create(known, project_key, summary, context, viewer, now)
+    state.write(script, projects=changed)
     return f"project {key} is active"
 
 
@@ -61,8 +61,8 @@ def swap_project(
     """
     script, now, known, viewer = _open(character, turn, current_project_update)
     with refusals():
-        kept, outcome = core.swap(known, project_key, current_project_update, viewer, now)
-    state.write(script, projects=kept)
+        changed, outcome = core.swap(known, project_key, current_project_update, viewer, now)
+    state.write(script, projects=changed)
     return {"success": True, **outcome}
 
 
@@ -87,8 +87,8 @@ def update_project(
     script, now, known, viewer = _open(character, turn, f"{summary} {context}")
     changes = {"summary": summary, "context": context, "status": status}
     with refusals():
-        kept = core.update(known, project_key, changes, viewer, now)
-    state.write(script, projects=kept)
+        changed = core.update(known, project_key, changes, viewer, now)
+    state.write(script, projects=changed)
     return "written down"
 
 

@@ -259,5 +259,5 @@ def _line_of(error: Exception) -> str:
     """The file and line of the game's code that raised an error; "" if it is not in the trace."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [each for each in frames if not each.filename.startswith((PACKAGE, "<frozen "))]
-    found = [each for each in own if each.filename != importlib.__file__]
-    return f" ({found[-1].filename}, line {found[-1].lineno})" if found else ""
+    outside = [each for each in own if each.filename != importlib.__file__]
+    return f" ({outside[-1].filename}, line {outside[-1].lineno})" if outside else ""

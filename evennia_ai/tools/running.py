@@ -57,9 +57,9 @@ class CharacterTools:
         if tool.spec.category is ToolCategory.DANGEROUS and self.character.sessions.count():
             raise ToolError("you do not do that while a player is in your body")
         seconds = _timeout_of(tool.spec, call)
-        given = {"turn": turn} if tool.takes_turn else {}
+        extra = {"turn": turn} if tool.takes_turn else {}
         with as_ordered(self.character, turn):
-            outcome = tool.execute(self.character, **fitted(tool.spec, call.arguments), **given)
+            outcome = tool.execute(self.character, **fitted(tool.spec, call.arguments), **extra)
             if inspect.iscoroutine(outcome):
                 outcome = Deferred.fromCoroutine(outcome)
             if isinstance(outcome, Deferred):
@@ -144,8 +144,8 @@ class RemoteTools:
             return await self.inner.run(call, turn)
         self.check(call.name, turn)
         try:
-            given = fitted(self.servers.specs()[call.name], call.arguments)
-            text = await self.servers.call(call.name, given, call.deadline_seconds)
+            arguments = fitted(self.servers.specs()[call.name], call.arguments)
+            text = await self.servers.call(call.name, arguments, call.deadline_seconds)
         except ConnectionError as error:
             # The server is away: a fault of its own kind, which the model can tell from a failure.
             return ToolResult(False, str(error), Fault.UNAVAILABLE, error)

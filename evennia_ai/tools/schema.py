@@ -101,8 +101,8 @@ def _shown(value: object) -> str:
 
 
 def _listed(values: Sequence[object], between: str) -> str:
-    shown = [_shown(value) for value in values[:MOST_NAMED]]
-    return between.join(shown + ["…"] * (len(values) > MOST_NAMED))
+    texts = [_shown(value) for value in values[:MOST_NAMED]]
+    return between.join(texts + ["…"] * (len(values) > MOST_NAMED))
 
 
 def _path(error: ValidationError) -> str:
@@ -112,8 +112,8 @@ def _path(error: ValidationError) -> str:
 
 
 def _kinds(value: str | Sequence[str]) -> str:
-    named = [value] if isinstance(value, str) else value
-    return " or ".join(_KINDS.get(name, str(name)) for name in named)
+    names = [value] if isinstance(value, str) else value
+    return " or ".join(_KINDS.get(name, str(name)) for name in names)
 
 
 def _expected(error: ValidationError) -> str:
@@ -194,11 +194,11 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
     if problem:
         return f"{spec.name}: {problem}"
     try:
-        given = _without_nulls(validator, arguments)
+        values = _without_nulls(validator, arguments)
         schema = validator.schema
-        problem = _top_problem(spec, schema, given)
-        is_open = not problem and not _fits_plainly(schema, given)
-        if is_open and (error := find_error(validator, given)):
+        problem = _top_problem(spec, schema, values)
+        is_open = not problem and not _fits_plainly(schema, values)
+        if is_open and (error := find_error(validator, values)):
             problem = f"{spec.name}: {_in_words(error)}"
     except Exception:
         # Such as a reference that cannot be resolved, or is circular.

@@ -51,10 +51,10 @@ def room_of(character: Character) -> GameObject:
 
 def holders(character: Character) -> list[GameObject]:
     """The containers of the character: a room, or a bag and then the character that carries it."""
-    found = [character.location]
-    while found[-1].location is not None and not isinstance(found[-1], DefaultCharacter):
-        found.append(found[-1].location)
-    return found
+    chain = [character.location]
+    while chain[-1].location is not None and not isinstance(chain[-1], DefaultCharacter):
+        chain.append(chain[-1].location)
+    return chain
 
 
 def seen_in(place: GameObject, character: Character) -> list[GameObject]:
@@ -70,15 +70,15 @@ def seen_around(character: Character) -> list[GameObject]:
         thing for thing in holders(character) if thing.access(character, "view", default=True)
     ]
     # Keyed by id: comparing and hashing Django models takes a dozen calls each time.
-    found = {thing.id: thing for thing in (*here, *seen_in(character, character), *around)}
-    return list(found.values())
+    things_by_id = {thing.id: thing for thing in (*here, *seen_in(character, character), *around)}
+    return list(things_by_id.values())
 
 
 def name_list(things: Iterable[GameObject], character: Character) -> str:
     """Names as one line for the model."""
-    found = [label_of(thing, character) for thing in things]
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return ", ".join(found[:MOST_NAMED]) + more
+    labels = [label_of(thing, character) for thing in things]
+    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
+    return ", ".join(labels[:MOST_NAMED]) + more
 
 
 def _wanted(name: str) -> str:
@@ -109,14 +109,16 @@ def find_among(
         ToolError: there is no such thing, or more than one.
     """
     wanted = _wanted(name)
-    found = [thing for thing in things if names_of(thing, character)[0] == wanted]
-    found = found or [thing for thing in things if wanted in names_of(thing, character)]
-    found = found or names.found_by_game(character, wanted, things)
-    preferred = [thing for thing in found if thing.dbref == preferred_id]
-    if len(preferred or found) == 1 or (takes_any and found and _are_alike(found)):
-        return (preferred or found)[0]
-    said = one_line(name, 60)
-    raise ToolError(f"there are several named {said}" if found else f"{said} {missing}")
+    matching = [thing for thing in things if names_of(thing, character)[0] == wanted]
+    matching = matching or [thing for thing in things if wanted in names_of(thing, character)]
+    matching = matching or names.found_by_game(character, wanted, things)
+    preferred = [thing for thing in matching if thing.dbref == preferred_id]
+    if len(preferred or matching) == 1 or (takes_any and matching and _are_alike(matching)):
+        return (preferred or matching)[0]
+    shown_name = one_line(name, 60)
+    raise ToolError(
+        f"there are several named {shown_name}" if matching else f"{shown_name} {missing}"
+    )
 
 
 def _are_alike(things: Sequence[GameObject]) -> bool:
@@ -176,11 +178,11 @@ def look(character: Character, target: str | None = None) -> str:
     Args:
         target: what to look at; leave it out to look at the room.
     """
-    seen = find_here(character, target) if target else find_here(character, "here")
+    thing = find_here(character, target) if target else find_here(character, "here")
     with captured(getattr(character, "assistant_script", None)) as lines:
-        told = character.at_look(seen)
+        description = character.at_look(thing)
     # A game may send what is seen instead of returning it.
-    text = _NUMBER.sub("", str(strip_ansi(str(told or "\n".join(lines)))))
-    if seen is character:
+    text = _NUMBER.sub("", str(strip_ansi(str(description or "\n".join(lines)))))
+    if thing is character:
         text = names.as_others_see(text, character, is_pose=True)
     return cut_at_sentence(text.strip(), MOST_SEEN)

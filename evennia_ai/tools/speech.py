@@ -84,13 +84,13 @@ def find_online(name: str, asker_id: str, character: Character) -> Account:
     for account in (*by_account, *by_puppet):
         if id_of(account) == asker_id:
             return account
-    found = by_account or by_puppet
-    if not found:
+    accounts = by_account or by_puppet
+    if not accounts:
         raise ToolError(f"nobody named {name} is online")
     # An account with several sessions is in the list several times.
-    if len(set(found)) > 1:
+    if len(set(accounts)) > 1:
         raise ToolError(f"several players are named {name}; use the name of the account")
-    return found[0]
+    return accounts[0]
 
 
 def _is_first_name(puppet: GameObject, wanted: str, character: Character) -> bool:
@@ -127,14 +127,14 @@ def channel(character: Character, channel: str, message: str, *, turn: Turn) -> 
     """
     wanted = channel.strip().casefold()
     heard = [known for known in ChannelDB.objects.order_by("pk") if known.has_connection(character)]
-    found = next((known for known in heard if known.key.casefold() == wanted), None)
-    if found is None:
+    joined = next((known for known in heard if known.key.casefold() == wanted), None)
+    if joined is None:
         names = ", ".join(known.key for known in heard) or "none"
         raise ToolError(f"you listen to no channel {channel!r}; you listen to {names}")
-    if not may(character, found, "send", turn):
-        raise ToolError(f"you may not speak on the channel {found.key}")
-    outgoing.channel(character, found, message, hops=turn.hops, more=turn.marks)
-    return f"said on {found.key}"
+    if not may(character, joined, "send", turn):
+        raise ToolError(f"you may not speak on the channel {joined.key}")
+    outgoing.channel(character, joined, message, hops=turn.hops, more=turn.marks)
+    return f"said on {joined.key}"
 
 
 @tool(category="terminal")

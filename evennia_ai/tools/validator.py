@@ -185,10 +185,10 @@ validator_of: IdentityCache[object, Any] = IdentityCache(_validator_of)
 
 def schema_problem(schema: object) -> str:
     """The problem of a tool's schema, for the tool's author, or ""."""
-    made = validator_of(schema)
-    if isinstance(made, str):
-        return made
-    kind = made.schema.get("type", "object")
+    validator = validator_of(schema)
+    if isinstance(validator, str):
+        return validator
+    kind = validator.schema.get("type", "object")
     return "" if kind == "object" else f'its type must be "object", not {json.dumps(kind)}'
 
 

@@ -129,11 +129,11 @@ def bars(
 def few(series: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
     """Keep the series with the largest sums, and add up all others."""
     ranked = sorted(series, key=lambda name: -sum(series[name]))
-    kept = {name: series[name] for name in ranked[:MOST_SERIES]}
+    largest = {name: series[name] for name in ranked[:MOST_SERIES]}
     rest = [series[name] for name in ranked[MOST_SERIES:]]
     if rest:
-        kept[OTHERS] = [sum(values) for values in zip(*rest, strict=True)]
-    return kept
+        largest[OTHERS] = [sum(values) for values in zip(*rest, strict=True)]
+    return largest
 
 
 def nice(highest: float) -> float:
@@ -152,18 +152,18 @@ def _blocks(
     form: Callable[[float], str],
 ) -> list[Rectangle]:
     step = (WIDTH - LEFT - RIGHT) / max(1, len(days))
-    found = []
+    rectangles = []
     for place, day in enumerate(days):
         base = float(HEIGHT - BOTTOM)
         for look, (name, values) in enumerate(series.items()):
             value = values[place]
             if value > 0:
                 base -= value * scale
-                told = f"{day}, {name}: {form(value)}"
+                label = f"{day}, {name}: {form(value)}"
                 x, width = LEFT + step * (place + GAP / 2), step * (1 - GAP)
                 x, y, width, height = (round(n, 2) for n in (x, base, width, value * scale))
-                found.append(Rectangle(x, y, width, height, look, told))
-    return found
+                rectangles.append(Rectangle(x, y, width, height, look, label))
+    return rectangles
 
 
 def _ticks(top: float, scale: float, form: Callable[[float], str]) -> list[Mark]:

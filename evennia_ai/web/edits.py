@@ -62,11 +62,11 @@ def edits_of(visit: Visit, most: int | None = MOST_SHOWN) -> Shown:
     Args:
         most: the number of newest edits to show; None for all that can be undone.
     """
-    found = undoing.list_edits(visit.assistant).data
+    edits = undoing.list_edits(visit.assistant).data
     return {
-        "edits": [_shown(edit) for edit in found.edits[:most]],
+        "edits": [_shown(edit) for edit in edits.edits[:most]],
         # Only the edit that was undone last can be redone.
-        "undone": [_shown(edit) for edit in found.undone[:1]],
+        "undone": [_shown(edit) for edit in edits.undone[:1]],
         "may_undo": is_allowed("undo", visit.account, visit.assistant),
     }
 
@@ -89,10 +89,10 @@ def _undo(visit: Visit) -> Result:
         number = whole_number_in(visit.form, "number")
     except ValueError:
         return Result.invalid(f"{visit.form['number'][:40]!r} is not the number of an edit.")
-    found = undoing.find_undo(visit.assistant, number)
-    return undoing.change_as(visit.account, visit.assistant, found, undoing.undo)
+    edit = undoing.find_undo(visit.assistant, number)
+    return undoing.change_as(visit.account, visit.assistant, edit, undoing.undo)
 
 
 def _redo(visit: Visit) -> Result:
-    found = undoing.find_redo(visit.assistant)
-    return undoing.change_as(visit.account, visit.assistant, found, undoing.redo)
+    edit = undoing.find_redo(visit.assistant)
+    return undoing.change_as(visit.account, visit.assistant, edit, undoing.redo)

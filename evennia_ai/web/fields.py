@@ -209,8 +209,8 @@ def _parsed(path: str, typed: str) -> Any:
         schema = schema_of_keys(locate(path))
     except ConfigurationError:  # as above
         return typed
-    found = _entries(schema, typed) if kind_of(schema) == "array" else None
-    return typed if found is None else found
+    entries = _entries(schema, typed) if kind_of(schema) == "array" else None
+    return typed if entries is None else entries
 
 
 def _entries(schema: JsonSchemaValue, typed: str) -> list[Any] | None:
@@ -227,9 +227,9 @@ def _entries(schema: JsonSchemaValue, typed: str) -> list[Any] | None:
 
 def grouped(fields: Iterable[Field]) -> dict[str, list[Field]]:
     """Group fields by the setting that they are keys of; "" for those without one."""
-    found: dict[str, list[Field]] = {}
+    groups: dict[str, list[Field]] = {}
     for field in fields:
         # Not split at dots, which some keys contain.
         above = ".".join(map(str, locate(field.path)[:-1]))
-        found.setdefault(above, []).append(field)
-    return found
+        groups.setdefault(above, []).append(field)
+    return groups

@@ -59,12 +59,12 @@ def number_in(form: Mapping[str, str], name: str) -> float | None:
             f"{name}: {text!r} could be {plain} or {decimal}; write it without a comma"
         )
     try:
-        found = float(text.replace(",", "."))
+        number = float(text.replace(",", "."))
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        number = math.nan
+    if not math.isfinite(number):
         raise FieldError(f"{name}: {text[:40]!r} is not a number; a number is like 5 or 0.5")
-    return found
+    return number
 
 
 def whole_number_in(form: Mapping[str, str], name: str) -> int | None:
@@ -73,10 +73,10 @@ def whole_number_in(form: Mapping[str, str], name: str) -> int | None:
     Raises:
         FieldError: it is not a whole number.
     """
-    found = number_in(form, name)
-    if found is not None and (found != int(found) or abs(found) > MOST_WHOLE):
+    number = number_in(form, name)
+    if number is not None and (number != int(number) or abs(number) > MOST_WHOLE):
         raise FieldError(f"{name}: {form[name][:40]!r} is not a whole number; one is like 5")
-    return None if found is None else int(found)
+    return None if number is None else int(number)
 
 
 def asked_number(visit: Visit, name: str) -> int | None:
@@ -118,14 +118,14 @@ def refuse_stale(visit: Visit, mark: str, what: str) -> Result | None:
     Args:
         mark: the mark of the current values; the form has that of the values it showed.
     """
-    seen = visit.form.get(SEEN, "")
-    return Result.conflict(STALE.format(what=what)) if seen and seen != mark else None
+    seen_mark = visit.form.get(SEEN, "")
+    return Result.conflict(STALE.format(what=what)) if seen_mark and seen_mark != mark else None
 
 
 def query_string(**query: object) -> str:
     """Build a query string, without empty values; it begins with `?`."""
-    given = {name: value for name, value in query.items() if value not in ("", None)}
-    return f"?{urlencode(given)}" if given else "?"
+    parameters = {name: value for name, value in query.items() if value not in ("", None)}
+    return f"?{urlencode(parameters)}" if parameters else "?"
 
 
 def next_page(count: int, first: int, **query: object) -> str:

@@ -42,17 +42,17 @@ class StreamResource(Resource):
     def render_GET(self, request: Request) -> Any:  # noqa: N802 - Twisted's name
         """Open a stream, or refuse it."""
         try:
-            wanted = _query_of(request)
+            result = _query_of(request)
         except Exception:  # traceback to the game's log, a plain 500 to the page
             logger.log_trace("[assistant] a stream failed")
             return _refused(request, HTTPStatus.INTERNAL_SERVER_ERROR, "Something went wrong.")
-        if not wanted.ok:
+        if not result.ok:
             status = {
                 ProblemKind.UNAVAILABLE: HTTPStatus.UNAUTHORIZED,
                 ProblemKind.FORBIDDEN: HTTPStatus.FORBIDDEN,
-            }.get(wanted.problem, HTTPStatus.NOT_FOUND)
-            return _refused(request, status, wanted.message)
-        self.streams.open(request, wanted.data)
+            }.get(result.problem, HTTPStatus.NOT_FOUND)
+            return _refused(request, status, result.message)
+        self.streams.open(request, result.data)
         return NOT_DONE_YET
 
 
@@ -75,11 +75,11 @@ def _query_of(request: Request) -> Result[StreamQuery]:
     if not known.ok:
         return Result.forbidden(known.message)
     name = _parameter(request, b"assistant")
-    found = acts.find_allowed("status" if name else "list", known.data, name or None)
-    if not found.ok:
-        return found.as_refusal()
+    result = acts.find_allowed("status" if name else "list", known.data, name or None)
+    if not result.ok:
+        return result.as_refusal()
     mark = request.getHeader("last-event-id") or _parameter(request, b"after")
-    key = str(found.data.key) if found.data is not None else ""
+    key = str(result.data.key) if result.data is not None else ""
     return Result(True, "", StreamQuery(int(user.pk), key, mark[:LONGEST_MARK]))
 
 

@@ -45,8 +45,8 @@ def address_of_stream(assistant: str = "") -> str:
     Args:
         assistant: the assistant that the page is about; "" for all.
     """
-    named = {"assistant": assistant} if assistant else {}
-    return f"{get_script_prefix()}{child_name()}?{urlencode({**named, 'after': FEED.mark})}"
+    parameters = {"assistant": assistant} if assistant else {}
+    return f"{get_script_prefix()}{child_name()}?{urlencode({**parameters, 'after': FEED.mark})}"
 
 
 @dataclass(frozen=True, slots=True)

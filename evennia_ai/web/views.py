@@ -78,12 +78,12 @@ def page_view(page: Page) -> Callable[..., HttpResponseBase]:
             return _contents_of(page, visit)
 
         try:
-            shown = _in_the_game(request, page.act, path, show, is_long=page.is_long)
+            contents = _in_the_game(request, page.act, path, show, is_long=page.is_long)
         except PageRefusedError as error:
             if page.otherwise and error.result.problem is ProblemKind.FORBIDDEN:
                 return redirect(page_address(page.otherwise))
             raise
-        return _page_response(request, page, path, shown, is_revealed=is_revealing)
+        return _page_response(request, page, path, contents, is_revealed=is_revealing)
 
     return _view(serve)
 
@@ -122,19 +122,19 @@ def download_view(download: Download) -> Callable[..., HttpResponseBase]:
         def give(visit: Visit) -> Any:
             if _is_revealing(request):
                 _reveal(visit)
-            found = download.give(visit)
-            if isinstance(found, Deferred):
-                return found.addCallback(sent, visit)
-            return sent(found, visit)
+            result = download.give(visit)
+            if isinstance(result, Deferred):
+                return result.addCallback(sent, visit)
+            return sent(result, visit)
 
-        def sent(found: Result[File], visit: Visit) -> Any:
-            return found.data if found.ok else _page_again(page, visit, found)
+        def sent(result: Result[File], visit: Visit) -> Any:
+            return result.data if result.ok else _page_again(page, visit, result)
 
-        given = _in_the_game(request, download.act, path, give, is_long=download.is_long)
-        if not isinstance(given, File):
-            return _page_response(request, page, path, given)
-        response = HttpResponse(given.content, content_type=given.media)
-        response["Content-Disposition"] = content_disposition_header(True, given.name)
+        outcome = _in_the_game(request, download.act, path, give, is_long=download.is_long)
+        if not isinstance(outcome, File):
+            return _page_response(request, page, path, outcome)
+        response = HttpResponse(outcome.content, content_type=outcome.media)
+        response["Content-Disposition"] = content_disposition_header(True, outcome.name)
         return response
 
     return _view(serve)
@@ -243,10 +243,10 @@ def _in_the_game(
             raise PageRefusedError(Result.forbidden(known.message))
         account = known.data
         with audit.acting(str(account.key), "web"):
-            found = acts.find_allowed(act, account, path.get("key"))
-            if not found.ok:
-                raise PageRefusedError(found)
-            visit = Visit(account, found.data, PrivateView.of(account), query, form, files, path)
+            result = acts.find_allowed(act, account, path.get("key"))
+            if not result.ok:
+                raise PageRefusedError(result)
+            visit = Visit(account, result.data, PrivateView.of(account), query, form, files, path)
             return do(visit)
 
     own_room = LONG.place(config.long_requests) if is_long else nullcontext()
@@ -300,8 +300,8 @@ def _to_the_login(request: HttpRequest) -> HttpResponse:
 def _error_page(request: HttpRequest, error: Exception) -> HttpResponse:
     if isinstance(error, PageRefusedError):
         status, message = STATUSES[error.result.problem], error.result.message
-    elif found := problem_of(error):
-        status, message = found
+    elif problem := problem_of(error):
+        status, message = problem
     else:
         logger.log_trace(f"[assistant] a page failed: {type(error).__name__}")
         status, message = HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR
@@ -339,7 +339,7 @@ def _render(request: HttpRequest, template: str, context: Mapping[str, object]) 
     to the game's thread.
     """
     is_part = bool(request.headers.get("HX-Request"))
-    given = {
+    variables = {
         "frame": f"evennia_ai/{'part' if is_part else 'frame'}.html",
         "csrf_token": get_token(request),
         "game_name": settings.SERVERNAME,
@@ -350,4 +350,4 @@ def _render(request: HttpRequest, template: str, context: Mapping[str, object]) 
         "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
         **context,
     }
-    return str(render_to_string(f"evennia_ai/{template}.html", given))
+    return str(render_to_string(f"evennia_ai/{template}.html", variables))

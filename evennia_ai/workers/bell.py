@@ -60,14 +60,14 @@ def obstacle_of_setting() -> str:
 
 def obstacle() -> str:
     """The reason nothing can be left for workers now, and what to do about it, or ""."""
-    if told := obstacle_of_setting():
-        return told
+    if problem := obstacle_of_setting():
+        return problem
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT to_regclass('procrastinate_jobs') IS NOT NULL")
             is_made = cursor.fetchone()[0]
-            asked = [f"to_regproc('{name}') IS NOT NULL" for name in _REQUIRED_FUNCTIONS]
-            cursor.execute(f"SELECT {' AND '.join(asked)}")
+            conditions = [f"to_regproc('{name}') IS NOT NULL" for name in _REQUIRED_FUNCTIONS]
+            cursor.execute(f"SELECT {' AND '.join(conditions)}")
             is_ours = cursor.fetchone()[0]
     except DatabaseError as error:
         return explained(error)

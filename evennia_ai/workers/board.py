@@ -160,9 +160,9 @@ def drop_strangers(run: str) -> int:
         return _withdraw(WorkJob.objects.exclude(run=run))
 
 
-def _withdraw(found: QuerySet[WorkJob]) -> int:
+def _withdraw(jobs: QuerySet[WorkJob]) -> int:
     # Locked, so that a worker claiming one right now either has it or finds it gone.
-    bells = list(found.select_for_update().values_list("key", "bell"))
+    bells = list(jobs.select_for_update().values_list("key", "bell"))
     if not bells:
         return 0
     WorkJob.objects.filter(key__in=[key for key, _ in bells]).delete()
@@ -179,21 +179,21 @@ def collect_ended(run: str, limit: int) -> list[EndedJob]:
         # RETURNING does not keep the subquery's order.
         rows = sorted(cursor.fetchall())
     return [
-        EndedJob(key, state == DONE, bytes(result), begun > 0)
-        for _, key, state, result, begun in rows
+        EndedJob(key, state == DONE, bytes(result), attempts > 0)
+        for _, key, state, result, attempts in rows
     ]
 
 
 def count(assistant: int | None, patience: float) -> tuple[int, int, int]:
     """The numbers of jobs that wait, that living workers work on, and whose workers are gone."""
-    found = WorkJob.objects.all()
+    jobs = WorkJob.objects.all()
     if assistant is not None:
-        found = found.filter(assistant=assistant)
-    waiting = found.filter(state=WAITING).count()
-    begun = list(found.filter(state=RUNNING).values_list("worker", flat=True))
-    living = set(alive(patience).values_list("name", flat=True)) if begun else set()
-    running = sum(name in living for name in begun)
-    return waiting, running, len(begun) - running
+        jobs = jobs.filter(assistant=assistant)
+    waiting = jobs.filter(state=WAITING).count()
+    workers = list(jobs.filter(state=RUNNING).values_list("worker", flat=True))
+    living = set(alive(patience).values_list("name", flat=True)) if workers else set()
+    running = sum(name in living for name in workers)
+    return waiting, running, len(workers) - running
 
 
 def alive(patience: float) -> QuerySet[WorkerSeen]:
@@ -203,8 +203,8 @@ def alive(patience: float) -> QuerySet[WorkerSeen]:
 
 def problems(patience: float) -> str:
     """The first problem that a living worker reports, or ""."""
-    told = alive(patience).exclude(problem="").values_list("name", "problem").first()
-    return "" if told is None else f"the worker {told[0]} says: {told[1]}"
+    first = alive(patience).exclude(problem="").values_list("name", "problem").first()
+    return "" if first is None else f"the worker {first[0]} says: {first[1]}"
 
 
 # ---- of a worker -------------------------------------------------------------------------------
@@ -245,9 +245,9 @@ def drop_late(key: str = "") -> int:
     Args:
         key: of the only job to look at; "": all.
     """
-    found = WorkJob.objects.filter(until__lt=Now())
+    late = WorkJob.objects.filter(until__lt=Now())
     with transaction.atomic():
-        return _withdraw(found.filter(key=key) if key else found)
+        return _withdraw(late.filter(key=key) if key else late)
 
 
 def leave(job: Claimed, words: bytes) -> None:
@@ -278,8 +278,8 @@ def finish(job: Claimed, result: bytes, *, is_done: bool, is_sent: bool = True) 
         is_sent: False: nothing was sent for it, so it counts as not begun.
     """
     state = DONE if is_done else FAILED
-    begun = job.attempt if is_sent else job.attempt - 1
-    written = _mine(job).update(state=state, given=b"", result=result, attempts=begun)
+    attempts = job.attempt if is_sent else job.attempt - 1
+    written = _mine(job).update(state=state, given=b"", result=result, attempts=attempts)
     return bool(written)
 
 
@@ -299,9 +299,9 @@ def _mine(job: Claimed) -> QuerySet[WorkJob]:
 
 def hello(worker: str, embeddings: str, problem: str) -> None:
     """Record that a worker is alive."""
-    told = {"seen_at": Now(), "embeddings": embeddings, "problem": problem[:255]}
-    if not WorkerSeen.objects.filter(name=worker).update(**told):
-        WorkerSeen.objects.create(name=worker, began_at=Now(), **told)
+    columns = {"seen_at": Now(), "embeddings": embeddings, "problem": problem[:255]}
+    if not WorkerSeen.objects.filter(name=worker).update(**columns):
+        WorkerSeen.objects.create(name=worker, began_at=Now(), **columns)
     WorkerSeen.objects.filter(seen_at__lt=Now() - FORGOTTEN).delete()
 
 
@@ -312,5 +312,5 @@ def goodbye(worker: str) -> None:
 
 def texts(keys: Sequence[str]) -> dict[str, str]:
     """The texts of memories that are not forgotten, by key."""
-    found = Memory.objects.filter(key__in=list(keys), is_removed=False)
-    return dict(found.values_list("key", "text"))
+    memories = Memory.objects.filter(key__in=list(keys), is_removed=False)
+    return dict(memories.values_list("key", "text"))

@@ -94,8 +94,8 @@ class UnfitError(UndoneError):
 
 def embed_given(signature: str, items: Sequence[Item]) -> bytes:
     """The input of a job that makes vectors."""
-    named = [[item.key, digest(item.text)] for item in items]
-    return json.dumps({"signature": signature, "memories": named}).encode()
+    memories = [[item.key, digest(item.text)] for item in items]
+    return json.dumps({"signature": signature, "memories": memories}).encode()
 
 
 async def embed(given: bytes, tools: JobTools) -> bytes:
@@ -105,17 +105,17 @@ async def embed(given: bytes, tools: JobTools) -> bytes:
         UndoneError: the embedding model differs, or a memory changed.
         MemoryStoreError: the vectors could not be made.
     """
-    asked = json.loads(given)
-    if asked["signature"] != tools.signature:
-        raise UnfitError(OTHER_MODEL.format(theirs=tools.signature, ours=asked["signature"]))
-    words = await tools.texts([key for key, _ in asked["memories"]])
+    job = json.loads(given)
+    if job["signature"] != tools.signature:
+        raise UnfitError(OTHER_MODEL.format(theirs=tools.signature, ours=job["signature"]))
+    words = await tools.texts([key for key, _ in job["memories"]])
     # A forgotten memory has no text, and so another digest.
-    texts = [words.get(key, "") for key, _ in asked["memories"]]
-    pairs = zip(texts, asked["memories"], strict=True)
+    texts = [words.get(key, "") for key, _ in job["memories"]]
+    pairs = zip(texts, job["memories"], strict=True)
     if any(digest(text) != mark for text, (_, mark) in pairs):
         raise UndoneError(CHANGED)
-    made = np.ascontiguousarray(await tools.vectors(texts), dtype=np.float32)
-    return made.tobytes()
+    array = np.ascontiguousarray(await tools.vectors(texts), dtype=np.float32)
+    return array.tobytes()
 
 
 def vectors(result: bytes, count: int) -> list[Vector]:
@@ -214,13 +214,13 @@ def store_error(result: bytes, *, is_begun: bool = True) -> MemoryStoreError:
     Args:
         is_begun: whether an earlier worker may have sent something.
     """
-    found = json.loads(result)
-    kind, made = found["kind"], MemoryStoreError
+    fields = json.loads(result)
+    kind, error_class = fields["kind"], MemoryStoreError
     if kind == "poison":
-        made = PoisonError
+        error_class = PoisonError
     elif kind == "unsent" and not is_begun:
-        made = NotBegunError
-    return made(found["text"])
+        error_class = NotBegunError
+    return error_class(fields["text"])
 
 
 def model_error(result: bytes, *, is_begun: bool = True) -> ModelError:
@@ -229,20 +229,20 @@ def model_error(result: bytes, *, is_begun: bool = True) -> ModelError:
     Args:
         is_begun: whether an earlier worker may have sent something.
     """
-    found = json.loads(result)
-    kind, text = found["kind"], found["text"]
+    fields = json.loads(result)
+    kind, text = fields["kind"], fields["text"]
     if kind == "context":
-        return ContextLengthError(found["status"], text)
+        return ContextLengthError(fields["status"], text)
     if kind == "status":
         return ModelStatusError(
-            found["status"],
+            fields["status"],
             text,
-            retry_after=found["retry_after"],
-            is_used_up=found["is_used_up"],
-            is_of_answer=found.get("is_of_answer", False),  # a worker of before has none
+            retry_after=fields["retry_after"],
+            is_used_up=fields["is_used_up"],
+            is_of_answer=fields.get("is_of_answer", False),  # a worker of before has none
         )
     if kind == "connection":
-        return ModelConnectionError(text, was_sent=found["was_sent"])
+        return ModelConnectionError(text, was_sent=fields["was_sent"])
     if kind == "lost":
         return WorkerLostError(text, was_sent=True)
     if kind == "unsent" and not is_begun:

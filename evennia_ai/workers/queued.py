@@ -163,8 +163,8 @@ class Queued:
         except board.UnsureError as error:
             self._trouble(error)
             self._drop_soon(notice.key)
-            told = UNSURE.format(trouble=self._problem)
-            lost = WorkerLostError(told, was_sent=True) if is_ask else MemoryStoreError(told)
+            text = UNSURE.format(trouble=self._problem)
+            lost = WorkerLostError(text, was_sent=True) if is_ask else MemoryStoreError(text)
             self._end(notice.key, lost)
         except DatabaseError as error:
             self._trouble(error)
@@ -195,20 +195,20 @@ class Queued:
 
     def _look(self) -> None:
         """Collect results from the board, a little at a time."""
-        wait, found = self._config.poll_seconds, []
+        wait, jobs = self._config.poll_seconds, []
         try:
             if self._dropped:
                 board.drop(self._dropped)
                 # After the drop: if the database fails, the next look withdraws them.
                 self._dropped.clear()
-            found = board.collect_ended(self._run, AT_ONE_GO)
+            jobs = board.collect_ended(self._run, AT_ONE_GO)
         except DatabaseError as error:
             self._trouble(error)
             wait = TROUBLE_SECONDS
-        for each in found:
+        for each in jobs:
             self._settle(each)
         if self._open or self._dropped:
-            self._look_in(0.0 if len(found) == AT_ONE_GO else wait)
+            self._look_in(0.0 if len(jobs) == AT_ONE_GO else wait)
 
     def _settle(self, over: board.EndedJob) -> None:
         """Deliver a result, as long as the run that asked for it goes on."""
@@ -220,8 +220,8 @@ class Queued:
         elif over.is_done:
             self._end(over.key, over.result)
         else:
-            read = kinds.model_error if waits.kind == kinds.ASK else kinds.store_error
-            error = read(over.result, is_begun=over.is_begun)
+            read_error = kinds.model_error if waits.kind == kinds.ASK else kinds.store_error
+            error = read_error(over.result, is_begun=over.is_begun)
             self._note(error)
             self._end(over.key, error)
 
@@ -321,8 +321,8 @@ class Queued:
             return WorkersStanding(True, given_up=self._given_up, problem=self._problem)
         problem = theirs
         if not workers:
-            left = waiting + stalled
-            problem = NOBODY_WAITS.format(jobs=counted(left, "jobs")) if left else NOBODY
+            count = waiting + stalled
+            problem = NOBODY_WAITS.format(jobs=counted(count, "jobs")) if count else NOBODY
         elif stalled:
             problem = STALLED.format(count=stalled)
         return WorkersStanding(True, waiting, running, stalled, workers, self._given_up, problem)

@@ -62,14 +62,14 @@ class Threads:
             DatabaseError: it fails each time.
         """
         loop = asyncio.get_running_loop()
-        for left in reversed(range(TRIES)):
+        for tries_left in reversed(range(TRIES)):
             try:
                 return await loop.run_in_executor(self._rows, ask)
             except DatabaseError as error:
                 LOG.warning("the database: %s", explained(error))
                 # In that thread, because Django keeps a connection for each thread.
                 await loop.run_in_executor(self._rows, renew)
-                if not left:
+                if not tries_left:
                     raise
             await asyncio.sleep(PAUSE_SECONDS)
         raise AssertionError("unreachable")
@@ -228,9 +228,9 @@ class Worker:
         """Report that it is alive, and take up what dead workers left, at each heartbeat."""
         while True:
             try:
-                told = "; ".join(self._problems.values())
+                problem = "; ".join(self._problems.values())
                 await self._threads.rows(
-                    partial(board.hello, self.name, self._tools.signature, told)
+                    partial(board.hello, self.name, self._tools.signature, problem)
                 )
                 if late := await self._threads.rows(board.drop_late):
                     LOG.warning(LATE, late)
@@ -258,8 +258,8 @@ class Worker:
     async def _do_job(self, key: str) -> None:
         """Do one job of the board; Procrastinate calls this for each bell."""
         now = time.monotonic()
-        left = {kind: words for kind, (until, words) in self._left.items() if until > now}
-        job = await self._threads.rows(partial(board.claim, key, self.name, self._ends, left))
+        unfit = {kind: words for kind, (until, words) in self._left.items() if until > now}
+        job = await self._threads.rows(partial(board.claim, key, self.name, self._ends, unfit))
         if job is None:
             return
         try:
@@ -299,9 +299,11 @@ class Worker:
 
 def _connector(procrastinate: ModuleType, config: WorkersConfig) -> Any:
     """Procrastinate's own connections to the game's database."""
-    given = connection.get_connection_params()
+    params = connection.get_connection_params()
     # Classes of Django's own, which only its own connections accept.
-    plain = {key: value for key, value in given.items() if key not in ("cursor_factory", "context")}
+    plain = {
+        key: value for key, value in params.items() if key not in ("cursor_factory", "context")
+    }
     plain["application_name"] = bell.TASK
     return procrastinate.PsycopgConnector(
         kwargs=plain, min_size=1, max_size=2 + config.calls_at_once

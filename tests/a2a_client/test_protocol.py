@@ -43,8 +43,8 @@ def test_calls_by_either_binding() -> None:
     sent = AgentMessage("m1", "Where?", metadata={"hops": 1}).as_params()
     assert "taskId" not in sent["message"]
     assert "t1" == AgentMessage("m1", "There.", "t1", "c1").as_params()["message"]["taskId"]
-    made = json.loads(request_of(RPC, SEND, sent).body or b"")
-    assert ("SendMessage", sent) == (made["method"], made["params"])
+    body = json.loads(request_of(RPC, SEND, sent).body or b"")
+    assert ("SendMessage", sent) == (body["method"], body["params"])
     ways = [request_of(PLAIN, call, {"id": "a/../b", **sent}) for call in (SEND, GET, CANCEL)]
     assert [
         ("POST", "https://maps.example/message:send"),
@@ -55,19 +55,19 @@ def test_calls_by_either_binding() -> None:
 
 def test_a_task_that_is_done() -> None:
     """Artifacts count before the status message; a file is named but not shown."""
-    for card, told in ((RPC, {"result": {"task": DONE}}), (PLAIN, {"task": DONE}), (PLAIN, DONE)):
-        found = read_standing(card, told)
-        assert ("t1", "c1", "completed") == (found.task, found.context, found.state)
-        assert 'North.\n{"x": 1}\n[a file that is not shown]' == found.text
-        assert found.usage is not None
-        assert 12 == found.usage.total_tokens
+    for card, answer in ((RPC, {"result": {"task": DONE}}), (PLAIN, {"task": DONE}), (PLAIN, DONE)):
+        standing = read_standing(card, answer)
+        assert ("t1", "c1", "completed") == (standing.task, standing.context, standing.state)
+        assert 'North.\n{"x": 1}\n[a file that is not shown]' == standing.text
+        assert standing.usage is not None
+        assert 12 == standing.usage.total_tokens
     without = read_standing(PLAIN, {**DONE, "artifacts": [], "metadata": None})
     assert ("Bye.", None) == (without.text, without.usage)
 
 
 def test_an_answer_without_a_task() -> None:
-    found = read_standing(RPC, {"result": {"message": {"parts": [{"text": "North."}]}}})
-    assert ("", "completed", "North.") == (found.task, found.state, found.text)
+    standing = read_standing(RPC, {"result": {"message": {"parts": [{"text": "North."}]}}})
+    assert ("", "completed", "North.") == (standing.task, standing.state, standing.text)
 
 
 def test_a_long_answer_is_cut() -> None:

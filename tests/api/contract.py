@@ -74,23 +74,23 @@ def resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, An
     may_be_null = bool(part.get("nullable"))
     if "$ref" in part:
         name = part["$ref"].rpartition("/")[2]
-        found, is_null = resolved(schema, schema["components"]["schemas"][name])
-        return found, may_be_null or is_null
+        shape, is_null = resolved(schema, schema["components"]["schemas"][name])
+        return shape, may_be_null or is_null
     if "anyOf" in part:
         value, nothing = part["anyOf"]
         return resolved(schema, value)[0], [None] == nothing["enum"]
     if "allOf" not in part:
         return part, may_be_null
-    made: dict[str, Any] = {"properties": {}, "required": []}
+    result: dict[str, Any] = {"properties": {}, "required": []}
     for each in part["allOf"]:
-        found, is_null = resolved(schema, each)
+        shape, is_null = resolved(schema, each)
         may_be_null = may_be_null or is_null
-        made["properties"] |= found.get("properties", {})
-        made["required"] += found.get("required", [])
-        made |= {name: value for name, value in found.items() if name not in made}
-    if not made["properties"]:
-        del made["properties"], made["required"]
-    return made, may_be_null
+        result["properties"] |= shape.get("properties", {})
+        result["required"] += shape.get("required", [])
+        result |= {name: value for name, value in shape.items() if name not in result}
+    if not result["properties"]:
+        del result["properties"], result["required"]
+    return result, may_be_null
 
 
 def _type(schema: dict[str, Any], part: dict[str, Any], *, may_be_null: bool = False) -> str:

@@ -95,10 +95,10 @@ def never_begins_what_was_given_up() -> Any:
 
     reactor.callFromThread(be_busy)
     is_busy.wait(PATIENCE_SECONDS)
-    told = _refusal(lambda: begun.append("begun"))
+    refusal = _refusal(lambda: begun.append("begun"))
     is_free.set()
     run(lambda: None, PATIENCE_SECONDS)  # all earlier calls in the queue have run after this
-    return [told, begun]
+    return [refusal, begun]
 
 
 def tells_of_what_had_begun() -> Any:
@@ -109,10 +109,10 @@ def tells_of_what_had_begun() -> Any:
         is_free.wait(PATIENCE_SECONDS)
         done.append("done")
 
-    told = _refusal(slow)
+    refusal = _refusal(slow)
     is_free.set()
     run(lambda: None, PATIENCE_SECONDS)
-    return [told, done]
+    return [refusal, done]
 
 
 def serves_many_at_once() -> Any:
@@ -146,9 +146,9 @@ def is_called_off_with_its_caller() -> Any:
             return "cancelled"
         return "done"
 
-    told = asyncio.run(give_up())
+    refusal = asyncio.run(give_up())
     was_cancelled.wait(PATIENCE_SECONDS)
-    return [told, cancelled]
+    return [refusal, cancelled]
 
 
 SCENARIOS: tuple[Callable[[], Any], ...] = (

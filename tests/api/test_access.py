@@ -105,10 +105,10 @@ class TestTokens(ApiTest):
         config = {"tokens_per_minute": 1}
         with override_settings(EVENNIA_AI_API_CONFIG=config):
             wrong = LOGIN | {"password": "wrong"}
-            found = [
+            statuses = [
                 self.ask(wrong, REMOTE_ADDR=f"10.0.0.{number}").status_code for number in range(11)
             ]
-            assert [*[401] * 10, 429] == found
+            assert [*[401] * 10, 429] == statuses
             blocked = self.ask(LOGIN, REMOTE_ADDR="10.0.1.9")
             assert 429 == blocked.status_code
             assert 0 < int(blocked.headers["Retry-After"]) <= 60

@@ -77,9 +77,9 @@ class TestWhere(ApiTest):
 
     def test_hole_c15_the_portal_tells_who_is_connected(self) -> None:
         """A client that sends the portal's header itself, in any spelling, is not believed."""
-        told = proxied("203.0.113.7")
-        assert "203.0.113.7" == self.came_from(**told)
-        forged = told[portal_peers.KEY]
+        headers = proxied("203.0.113.7")
+        assert "203.0.113.7" == self.came_from(**headers)
+        forged = headers[portal_peers.KEY]
         for name in ("x-evennia-ai-peer", "X_Evennia_AI-Peer"):
             sent = proxied("198.51.100.9", **{name: forged})
             assert [portal_peers.KEY] == list(sent)
@@ -116,8 +116,8 @@ class TestWhere(ApiTest):
 class TestLimits(ApiTest):
     def test_hole_c15_forging_lifts_no_limit(self) -> None:
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 3}):
-            found = [self.call("GET", "schema/", who=None).status_code for _ in range(4)]
-            assert [200, 200, 200, 429] == found
+            statuses = [self.call("GET", "schema/", who=None).status_code for _ in range(4)]
+            assert [200, 200, 200, 429] == statuses
             for number in range(60):
                 forged = f"203.0.113.{number}"
                 sent = {FORGED: forged, "REMOTE_ADDR": forged}
@@ -125,13 +125,13 @@ class TestLimits(ApiTest):
 
     def test_hole_c15_thirty_names_from_one_address(self) -> None:
         """One address may try five passwords a minute, whatever its headers claim."""
-        found = []
+        statuses = []
         for number in range(30):
             forged = f"203.0.113.{number}"
             body = {"username": f"Name{number}", "password": "wrong"}
             sent = {FORGED: forged, "REMOTE_ADDR": forged}
-            found.append(self.call("POST", "token/", body, who=None, **sent).status_code)
-        assert [401] * 5 + [429] * 25 == found
+            statuses.append(self.call("POST", "token/", body, who=None, **sent).status_code)
+        assert [401] * 5 + [429] * 25 == statuses
 
     def test_hole_c15_strangers_keep_nobody_out(self) -> None:
         """Wrong tries by others, even from many addresses, do not lock a user out."""
@@ -149,8 +149,8 @@ class TestLimits(ApiTest):
     def test_hole_c15_health_is_refused_to_nobody(self) -> None:
         """Past its limit a client gets a cached answer that is up to one second old."""
         with override_settings(EVENNIA_AI_API_CONFIG={"anonymous_per_minute": 2}):
-            found = {self.call("GET", "health/", who=None).status_code for _ in range(40)}
-            assert {200} == found
+            statuses = {self.call("GET", "health/", who=None).status_code for _ in range(40)}
+            assert {200} == statuses
             assert 401 == self.call("GET", "assistants/", who=None).status_code
             elsewhere = self.call("GET", "health/", who=None, REMOTE_ADDR="198.51.100.1")
             assert 200 == elsewhere.status_code

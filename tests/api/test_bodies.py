@@ -71,10 +71,10 @@ def test_what_holds_itself_ends_somewhere() -> None:
 )
 def test_whatever_is_raised_has_one_body(error: Exception, status: int, code: str) -> None:
     response = answer_to(error)
-    told = response.data["error"]
-    assert (status, code) == (response.status_code, told["code"])
-    assert told["message"]
-    assert "secret" not in str(told)
+    body = response.data["error"]
+    assert (status, code) == (response.status_code, body["code"])
+    assert body["message"]
+    assert "secret" not in str(body)
     assert (status == 429 or isinstance(error, GameBusyError)) == (
         "Retry-After" in response.headers
     )
@@ -85,8 +85,8 @@ def test_a_name_that_cannot_be_is_told_what_one_is(name: str) -> None:
     """One message states the whole rule for names, whatever is wrong with this one."""
     with pytest.raises(exceptions.ValidationError) as raised:
         Name().run_validation(name)
-    (told,) = raised.value.detail
-    assert str(told).startswith("A name begins with a letter")
+    (problem,) = raised.value.detail
+    assert str(problem).startswith("A name begins with a letter")
 
 
 def test_what_is_wrong_within_lists_is_named_by_its_path() -> None:

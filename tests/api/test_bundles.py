@@ -26,8 +26,8 @@ class TestBundles(ApiTest):
         shown = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told
         assert ("Bea", "Ada", []) == (shown["key"], shown["name"], shown["problems"])
         assert operations.find_assistant("Bea") is None
-        made = self.call("POST", "imports/", body)
-        assert 201 == made.status_code, made.content
+        response = self.call("POST", "imports/", body)
+        assert 201 == response.status_code, response.content
         bea: Any = operations.find_assistant("Bea")
         assert (self.room1, False) == (bea.obj.location, state.read(bea, "enabled"))
         again = self.call("POST", "imports/preview/", {k: body[k] for k in ("file", "key")}).told

@@ -26,22 +26,22 @@ def body(raw: bytes, **more: Any) -> dict[str, Any]:
 
 class TestCards(ApiTest):
     def test_it_is_looked_at_and_nothing_is_stored(self) -> None:
-        told = self.call("POST", "cards/preview/", body(as_png(CARD))).told
+        preview = self.call("POST", "cards/preview/", body(as_png(CARD))).told
         assert ("Edda", "Edda copies charts.", ["first_mes: kept but not used"]) == tuple(
-            told[name] for name in ("key", "persona", "unused")
+            preview[name] for name in ("key", "persona", "unused")
         )
         book = {"entries": [{"keys": ["ink", "pen"], "content": "The ink is old."}]}
         card = as_json(new_card(name="Edda", character_book=book))
-        told = self.call("POST", "cards/preview/", body(card)).told
-        assert (1, ["ink, pen: The ink is old."]) == (told["lore"], told["lore_texts"])
+        preview = self.call("POST", "cards/preview/", body(card)).told
+        assert (1, ["ink, pen: The ink is old."]) == (preview["lore"], preview["lore_texts"])
         assert operations.find_assistant("Edda") is None
 
     def test_an_assistant_is_made_of_it(self) -> None:
         """The exported card is the imported file, byte for byte."""
         given = body(as_png(CARD), key="Orla", location=self.room1.dbref)
-        made = self.call("POST", "cards/", given)
-        assert 201 == made.status_code, made.content
-        assert "/api/ai/assistants/Orla/card/" == made.headers["Location"]
+        response = self.call("POST", "cards/", given)
+        assert 201 == response.status_code, response.content
+        assert "/api/ai/assistants/Orla/card/" == response.headers["Location"]
         script: Any = operations.find_assistant("Orla")
         assert (self.room1, "Edda copies charts.") == (
             script.obj.location,
@@ -57,18 +57,18 @@ class TestCards(ApiTest):
         assert "There is no room" in error["fields"]["location"][0]
 
     def test_it_is_given_to_one_that_there_is(self) -> None:
-        told = self.call("PUT", "assistants/Ada/card/", body(as_json(CARD))).told
-        assert ("Ada", "Ada has the card of Edda.") == (told["key"], told["message"])
+        answer = self.call("PUT", "assistants/Ada/card/", body(as_json(CARD))).told
+        assert ("Ada", "Ada has the card of Edda.") == (answer["key"], answer["message"])
         assert "Edda copies charts." == state.read(self.ada_script, "persona")
 
     def test_what_is_wrong_is_named(self) -> None:
-        for raw, told in (
+        for raw, problem in (
             (b"GIF89a", "neither JSON nor a PNG picture"),
             (as_png(CARD)[:-20], "cut off"),
             (b'{"name": 1}', "name is 1; it must be text"),
         ):
             error = self.fault(400, "POST", "cards/preview/", body(raw))
-            assert told in error["fields"]["file"][0]
+            assert problem in error["fields"]["file"][0]
         for wrong in ({"file": "*"}, {"file": "a"}, {}, {"file": 1}):
             assert ["file"] == list(self.fault(400, "POST", "cards/", wrong)["fields"])
         largest = body(b"{" + b" " * (MOST_BYTES - 1))
@@ -92,10 +92,10 @@ class TestCards(ApiTest):
     def test_a_body_of_many_parts_is_not_parsed(self) -> None:
         """More than 100 brackets are refused unparsed, but brackets within strings do not count."""
         many = b'{"file": ' + b"[" * 101
-        told = self.fault(400, "POST", "cards/preview/", many)["message"]
-        assert "more than 100 braces and brackets" in told
-        made = self.call("POST", "cards/", body(as_json(CARD), key="Orla [elder]"))
-        assert 201 == made.status_code, made.content
+        message = self.fault(400, "POST", "cards/preview/", many)["message"]
+        assert "more than 100 braces and brackets" in message
+        response = self.call("POST", "cards/", body(as_json(CARD), key="Orla [elder]"))
+        assert 201 == response.status_code, response.content
 
     def test_a_card_with_a_name_that_is_taken(self) -> None:
         self.fault(409, "POST", "cards/", body(as_json(CARD), key="Ada"))
@@ -116,8 +116,8 @@ class TestPacks(ApiTest):
 
     def test_what_is_wrong_is_named(self) -> None:
         wrong = {**PACK, "entries": [*PACK["entries"], {"id": "fog", "text": ""}]}  # type: ignore[misc]
-        told = self.fault(400, "POST", "lore/packs/", wrong)["message"]
-        assert "entry 'fog'.text is ''; it must be" in told
+        message = self.fault(400, "POST", "lore/packs/", wrong)["message"]
+        assert "entry 'fog'.text is ''; it must be" in message
         assert {} == self.get("lore/packs/")["packs"]
         self.fault(400, "POST", "lore/packs/?preview=yes", PACK)
         self.fault(413, "POST", "lore/packs/", b" " * (LONGEST_PACK + 1))

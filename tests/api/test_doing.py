@@ -98,9 +98,9 @@ class TestAssistants(ApiTest):
     def test_a_being_is_adopted_and_released(self) -> None:
         """The being keeps its class all the while."""
         bram = create_object(Guard, key="Bram", location=self.room1)
-        made = self.call("POST", "adopt/", {"npc": bram.dbref, "key": "Grim"})
-        assert (201, "Grim") == (made.status_code, made.told["key"])
-        assert made.headers["Location"].endswith("/assistants/Grim/")
+        response = self.call("POST", "adopt/", {"npc": bram.dbref, "key": "Grim"})
+        assert (201, "Grim") == (response.status_code, response.told["key"])
+        assert response.headers["Location"].endswith("/assistants/Grim/")
         assert self.get("assistants/Grim/")["adopted"]
         assert not self.get("assistants/Ada/")["adopted"]
         assert "release Grim" in self.fault(409, "DELETE", "assistants/Grim/")["message"]
@@ -144,8 +144,8 @@ class TestAssistants(ApiTest):
         edda, _ = self.make("Edda")
         assert not state.read(edda, "emergency_stop")
         edda.obj.locks.add("ai_control:perm(Admin)")
-        told = self.call("POST", "emergency/stop/", {}, who="builder with control").told
-        assert (1, ["Edda"]) == (told["stopped"], told["refused"])
+        answer = self.call("POST", "emergency/stop/", {}, who="builder with control").told
+        assert (1, ["Edda"]) == (answer["stopped"], answer["refused"])
         assert self.get("assistants/Ada/status/")["emergency_stop"]
         assert "stopped" == self.get("assistants/Ada/status/")["state"]
         assert 200 == self.call("POST", "assistants/Ada/emergency/clear/").status_code
@@ -164,10 +164,10 @@ class TestAssistants(ApiTest):
                 for script in (edda, self.ada_script):
                     state.write(script, **{name: before})
                 for changed in (1, 0):
-                    told = self.call("POST", path, who="builder with control").told
-                    assert (changed, ["Edda"]) == (told["changed"], told["refused"])
-                found = (state.read(edda, name), state.read(self.ada_script, name))
-                assert (before, not before) == found
+                    answer = self.call("POST", path, who="builder with control").told
+                    assert (changed, ["Edda"]) == (answer["changed"], answer["refused"])
+                values = (state.read(edda, name), state.read(self.ada_script, name))
+                assert (before, not before) == values
                 self.fault(403, "POST", path, who="player")
 
 
@@ -207,8 +207,8 @@ class TestTalk(ApiTest):
 
     def test_she_is_told_and_does_it(self) -> None:
         self.model.answers.append(says("Good night, all."))
-        told = self.call("POST", "assistants/Ada/tell/", {"instruction": "Say good night."})
-        assert 200 == told.status_code, told.content
+        response = self.call("POST", "assistants/Ada/tell/", {"instruction": "Say good night."})
+        assert 200 == response.status_code, response.content
         self.fault(404, "GET", "assistants/Ada/requests/dinner-7/")
         run = self.call("POST", "assistants/Ada/tools/look/execute/", {"arguments": {}})
         assert (200, "look") == (run.status_code, run.told["tool"])
@@ -222,18 +222,18 @@ class TestTalk(ApiTest):
         """The same named request is not executed twice, and only its sender can read the result."""
         self.model.answers.append(says("Good night, all."))
         body = {"instruction": "Say good night.", "name": "dinner-7"}
-        told, again = (self.call("POST", "assistants/Ada/tell/", body) for _ in range(2))
-        assert (200, told.told) == (again.status_code, again.told), told.content
-        kept = self.get("assistants/Ada/requests/dinner-7/")
-        assert ("answered", told.told["answer"]) == (kept["state"], kept["answer"])
+        first, again = (self.call("POST", "assistants/Ada/tell/", body) for _ in range(2))
+        assert (200, first.told) == (again.status_code, again.told), first.content
+        request = self.get("assistants/Ada/requests/dinner-7/")
+        assert ("answered", first.told["answer"]) == (request["state"], request["answer"])
         self.fault(409, "POST", "assistants/Ada/tell/", {**body, "instruction": "Dance."})
         self.fault(404, "GET", "assistants/Ada/requests/a b/")
         self.fault(404, "GET", "assistants/Ada/requests/dinner-7/", who="admin")
 
     def test_goals_are_given_and_end(self) -> None:
-        made = self.call("POST", "assistants/Ada/goals/", {"text": "Count.", "priority": 9})
-        path = f"assistants/Ada/goals/{made.told['id']}/"
-        assert f"/api/ai/{path}" == made.headers["Location"]
+        response = self.call("POST", "assistants/Ada/goals/", {"text": "Count.", "priority": 9})
+        path = f"assistants/Ada/goals/{response.told['id']}/"
+        assert f"/api/ai/{path}" == response.headers["Location"]
         assert 9 == self.get("assistants/Ada/goals/")["goals"][0]["priority"]
         assert 200 == self.call("PATCH", path, {"status": "dropped"}).status_code
         self.fault(409, "PATCH", path, {"status": "dropped"})

@@ -106,8 +106,8 @@ class TestBusyGame(ApiTest):
         config = {"waiting_requests": 2, "long_requests": 1}
         with override_settings(EVENNIA_AI_API_CONFIG=config):
             with LONG.place(1), ANY.place(2):
-                told = {"instruction": "Say hello."}
-                response = self.call("POST", "assistants/Ada/tell/", told)
+                body = {"instruction": "Say hello."}
+                response = self.call("POST", "assistants/Ada/tell/", body)
                 assert (503, "2") == (response.status_code, response.headers["Retry-After"])
                 self.get("assistants/")
             with ANY.place(2), ANY.place(2):

@@ -57,11 +57,11 @@ class TestActs(ApiTest):
 
     def test_hole_b11_a_player_in_control_deletes_no_memories_and_moves_nobody(self) -> None:
         """Control alone lets her stop and configure Ada; deleting memories needs `ai_memory`."""
-        made: Any = operations.add_memory(self.ada_script, "Mira loves whales.", by="Tom")
+        result: Any = operations.add_memory(self.ada_script, "Mira loves whales.", by="Tom")
         pump()
         path = "assistants/Ada/memory/"
         (row,) = self.get(path)["memories"]
-        assert made.ok
+        assert result.ok
         self.fault(403, "DELETE", f"{path}{row['key']}/", who="player")
         self.fault(403, "PATCH", f"{path}{row['key']}/", {"text": "Mira hates."}, who="player")
         self.fault(403, "DELETE", "assistants/Ada/history/", who="player")
@@ -101,7 +101,7 @@ class TestActs(ApiTest):
         """A copy keeps an allowlist only if an owner of the game made it."""
         state.write(self.ada_script, command_allowlist=["boot"])
         for who, key, expected in (("builder", "Edda", []), ("admin", "Brass", ["boot"])):
-            made = self.call("POST", "assistants/Ada/clone/", {"key": key}, who=who)
-            assert 201 == made.status_code
+            response = self.call("POST", "assistants/Ada/clone/", {"key": key}, who=who)
+            assert 201 == response.status_code
             copy = operations.find_assistant(key)
             assert expected == list(state.read(copy, "command_allowlist"))

@@ -20,15 +20,15 @@ class TestLore(ApiTest):
         self.stock(None)
 
     def test_lore_lives_and_is_gone(self) -> None:
-        made = self.call("POST", "lore/", BEACON)
-        assert 201 == made.status_code, made.content
-        path = f"lore/{made.told['lore']['key']}/"
-        assert f"/api/ai/{path}" == made.headers["Location"]
+        response = self.call("POST", "lore/", BEACON)
+        assert 201 == response.status_code, response.content
+        path = f"lore/{response.told['lore']['key']}/"
+        assert f"/api/ai/{path}" == response.headers["Location"]
         assert 200 == self.call("PATCH", path, {"keywords": ["oil", "whale"]}).status_code
         room = f"room {self.room1.dbref}"
         assert 200 == self.call("PATCH", path, {"audience": room}).status_code
         (entry,) = [
-            row for row in self.get("lore/")["lore"] if row["key"] == made.told["lore"]["key"]
+            row for row in self.get("lore/")["lore"] if row["key"] == response.told["lore"]["key"]
         ]
         assert (BEACON["text"], ["oil", "whale"]) == (entry["text"], entry["keywords"])
         assert entry["audience"].startswith("room")
@@ -56,8 +56,8 @@ class TestLore(ApiTest):
                 assert ["audience"] == list(error["fields"])
         self.fault(400, "POST", "lore/", BEACON | {"text": " "})
         self.fault(400, "POST", "lore/", BEACON | {"keywords": "beacon"})
-        told = self.fault(400, "PATCH", f"lore/{TOLD}/", {})["message"]
-        assert "Name at least one of: text, keywords, audience, importance." == told
+        message = self.fault(400, "PATCH", f"lore/{TOLD}/", {})["message"]
+        assert "Name at least one of: text, keywords, audience, importance." == message
         self.fault(404, "PATCH", "lore/1/", {"keywords": ["oil"]})
 
 

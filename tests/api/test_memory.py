@@ -36,10 +36,10 @@ class MemoryTest(ApiTest):
 
 class TestStaff(MemoryTest):
     def test_a_memory_lives_and_is_gone(self) -> None:
-        made = self.call("POST", MEMORY, ATLAS)
-        assert 201 == made.status_code, made.content
-        path = f"{MEMORY}{made.told['memory']['key']}/"
-        assert f"/api/ai/{path}" == made.headers["Location"]
+        response = self.call("POST", MEMORY, ATLAS)
+        assert 201 == response.status_code, response.content
+        path = f"{MEMORY}{response.told['memory']['key']}/"
+        assert f"/api/ai/{path}" == response.headers["Location"]
         row = self.get(path)["memory"]
         expected = ("fact", ATLAS["text"], "world", 8, ["atlas"], "manual")
         named = ("kind", "text", "audience", "importance", "tags", "importance_by")
@@ -69,8 +69,8 @@ class TestStaff(MemoryTest):
     def test_it_is_found_by_its_meaning(self) -> None:
         begun = self.call("POST", f"{MEMORY}reindex/")
         assert 202 == begun.status_code, begun.content
-        found = self.get(f"{MEMORY}search/?q=when does Mira sail on Monday&reveal=true")["memories"]
-        assert SAID == found[0]["key"]
+        hits = self.get(f"{MEMORY}search/?q=when does Mira sail on Monday&reveal=true")["memories"]
+        assert SAID == hits[0]["key"]
         assert 1 == len(
             self.get(f"{MEMORY}search/?q=Mira sails on Monday&limit=1&reveal=true")["memories"]
         )
@@ -88,13 +88,13 @@ class TestStaff(MemoryTest):
             EntityProfile(assistant=self.ada_script.pk, entity=f"#{number}", first_at=0, last_at=0)
             for number in range(900_000, 900_007)
         )
-        found, query = [], "?limit=3"
+        people, query = [], "?limit=3"
         with mock.patch.object(profiles, "MOST_LISTED", 3):
             while query:
                 page = self.get(f"{ADA}profiles/{query}")
-                found += [each["person"] for each in page["profiles"]]
+                people += [each["person"] for each in page["profiles"]]
                 query = f"?limit=3&offset={page['next']}" if page["next"] else ""
-        assert 8 == page["count"] == len(set(found)) == len(found)
+        assert 8 == page["count"] == len(set(people)) == len(people)
 
     def test_who_looks_is_in_the_record(self) -> None:
         """The record names the person whose words were revealed, and contains none of them."""
@@ -189,13 +189,13 @@ class TestOneself(MemoryTest):
             private_memory(f"{2_000 + day:032x}", self.pia, f"{day} loaves") for day in range(6)
         )
         rows.insert(self.ada_script.pk, list(sold))
-        found, query = [], "?limit=2"
+        ids, query = [], "?limit=2"
         with mock.patch.object(own, "MOST_KNOWN", 3):
             while query:
                 page = self.get(f"{MINE}{query}", who="player")
-                found += [each["id"] for each in page["known"]]
+                ids += [each["id"] for each in page["known"]]
                 query = f"?limit=2&offset={page['next']}" if page["next"] else ""
-        assert 7 == page["count"] == len(set(found)) == len(found)
+        assert 7 == page["count"] == len(set(ids)) == len(ids)
 
     def test_she_corrects_and_forgets_one(self) -> None:
         """Only her own memories can be reached here, whatever rights over assistants she has."""
@@ -214,8 +214,8 @@ class TestOneself(MemoryTest):
         assert len(self.people) == len(self.texts())
 
     def test_she_is_forgotten(self) -> None:
-        told = self.call("DELETE", MINE, who="player")
-        assert 200 == told.status_code, told.content
+        response = self.call("DELETE", MINE, who="player")
+        assert 200 == response.status_code, response.content
         assert [] == self.get(MINE, who="player")["known"]
         assert len(self.people) == len(self.texts())
 
@@ -247,8 +247,8 @@ class TestOneself(MemoryTest):
         assert 200 == self.call("PATCH", MINE, body, who=None, **sent).status_code
 
     def test_there_is_no_assistant_of_that_name(self) -> None:
-        told = self.fault(404, "GET", "assistants/Nobody/me/memory/", who="player")["message"]
-        assert "There is no assistant named 'Nobody'." == told
+        message = self.fault(404, "GET", "assistants/Nobody/me/memory/", who="player")["message"]
+        assert "There is no assistant named 'Nobody'." == message
 
 
 class TestLog(MemoryTest):

@@ -82,8 +82,8 @@ class TestRecord(ApiTest):
         assert {"message": "(6 characters)", "times": 2} == line["new_value"]["arguments"]
         body = {"arguments": {"lines": ["Hello."], "to": {"name": "Tom"}}}
         line = self.line("POST", "assistants/Ada/tools/say/execute/", body, who="builder")
-        told = {"lines": ["(6 characters)"], "to": {"name": "(3 characters)"}}
-        assert told == line["new_value"]["arguments"]
+        arguments = {"lines": ["(6 characters)"], "to": {"name": "(3 characters)"}}
+        assert arguments == line["new_value"]["arguments"]
 
     def test_names_in_it_are_cut(self) -> None:
         """Otherwise one request could fill the log."""

@@ -36,7 +36,7 @@ class TestHeldTools(ApiTest):
 
     def start(self, **described: str) -> None:
         """Replace the servers as a restart does, and let `wiki` list these tools."""
-        made = RemoteServers(
+        servers = RemoteServers(
             [WIKI],
             as_deferred=as_deferred,
             reactor=reactor,
@@ -44,7 +44,7 @@ class TestHeldTools(ApiTest):
             log=lambda line: None,
             pins=StoredPins(),
         )
-        patch = mock.patch.object(services, "remote_servers", return_value=made)
+        patch = mock.patch.object(services, "remote_servers", return_value=servers)
         patch.start()
         self.addCleanup(patch.stop)
         self.learn(**described)
@@ -78,8 +78,8 @@ class TestHeldTools(ApiTest):
         assert not [row for row in listed if row["name"].startswith("wiki__")]
 
     def test_an_owner_allows_what_they_looked_at(self) -> None:
-        told = self.allow("wiki__read", self.held()["wiki__read"]["mark"])
-        assert ["wiki__read"] == told["tools"]
+        answer = self.allow("wiki__read", self.held()["wiki__read"]["mark"])
+        assert ["wiki__read"] == answer["tools"]
         assert {"wiki__read"} == self.offered()
         audit.flush()
         (entry,) = audit.application().page(audit.GAME, events=("remote_tool_allowed",))
@@ -128,15 +128,15 @@ class TestHeldTools(ApiTest):
         health = self.get("health/", who="builder")
         assert "degraded" == health["status"]
         assert "wiki: 2 tools held back" in health["reasons"]
-        said = self.typed("status ada")
-        assert "2 held back (assistant tools held)" in said
+        text = self.typed("status ada")
+        assert "2 held back (assistant tools held)" in text
 
     def test_in_the_game(self) -> None:
         """The command shows text of a server raw, without colours, and needs the whole mark."""
-        said = self.typed("tools held")
-        assert "|rBefore that|n" in said
+        text = self.typed("tools held")
+        assert "|rBefore that|n" in text
         mark = self.held()["wiki__read"]["mark"]
-        assert f"assistant tools allow wiki__read = {mark}" in said
+        assert f"assistant tools allow wiki__read = {mark}" in text
         for short in ("123", mark[:12], mark[:-1]):
             assert "not the mark" in self.typed(f"tools allow wiki__read = {short}")
         assert "offered from now on" in self.typed(f"tools allow wiki__read = {mark}")
@@ -160,9 +160,9 @@ class TestHeldTools(ApiTest):
         row = self.held()["wiki__read"]
         for line in (*map(str, range(200)), POISON.partition(". ")[0]):
             assert f"+{line}" in " ".join(row["difference"])
-        said = self.typed("tools held")
-        places = [said.index(f"\n  {line}\n") for line in row["difference"]]
-        assert said.index(f"= {row['mark']}") > max(places)
+        text = self.typed("tools held")
+        places = [text.index(f"\n  {line}\n") for line in row["difference"]]
+        assert text.index(f"= {row['mark']}") > max(places)
 
     def typed(self, line: str) -> str:
         """Return the output of `assistant <line>` for Tom, who owns the game."""

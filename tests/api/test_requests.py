@@ -65,8 +65,8 @@ class TestBodies(ApiTest):
 
     def test_an_unknown_field_is_named(self) -> None:
         error = self.fault(400, "POST", "assistants/Ada/goals/", GOAL | {"prio": 3})
-        told = {"prio": ["There is no such field here; known are: text, priority, parent, when."]}
-        assert told == error["fields"]
+        faults = {"prio": ["There is no such field here; known are: text, priority, parent, when."]}
+        assert faults == error["fields"]
         assert error["message"].startswith("What was given cannot be taken: prio: There is no")
         self.fault(400, "POST", "assistants/Ada/start/", {"now": True})
 
@@ -109,10 +109,10 @@ class TestAddresses(ApiTest):
     def test_any_name_works(self) -> None:
         for name in ("Old Tom", "Märta", "Зоя", "O'Hara"):
             with self.subTest(name):
-                made = self.call("POST", "assistants/", {"key": name})
-                assert 201 == made.status_code, made.content
+                response = self.call("POST", "assistants/", {"key": name})
+                assert 201 == response.status_code, response.content
                 assert name == self.get(f"assistants/{name.upper()}/")["key"]
-                location = made.headers["Location"]
+                location = response.headers["Location"]
                 assert location.isascii()
                 assert 200 == self.client_of(self.account).get(location).status_code
 
@@ -214,8 +214,8 @@ class TestOutcomes(ApiTest):
         """The details are in the log alone."""
         self.ada_script.attributes.add("metrics", 5)  # not a mapping, so reading it fails
         error = self.fault(500, "GET", "assistants/Ada/usage/")
-        told = "Something went wrong in the game; its log has more."
-        assert {"code": "internal", "message": told} == error
+        message = "Something went wrong in the game; its log has more."
+        assert {"code": "internal", "message": message} == error
 
     def test_settings_of_the_api_that_make_no_sense(self) -> None:
         with override_settings(EVENNIA_AI_API_CONFIG={"page_size": 0}):

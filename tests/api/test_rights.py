@@ -86,7 +86,7 @@ class TestRights(ApiTest):
 
         Those of whom `people_of` does not name are the page's.
         """
-        found = [_unfolded(case, row) for case, row in zip(CASES, _kept_rows(), strict=True)]
+        table = [_unfolded(case, row) for case, row in zip(CASES, _kept_rows(), strict=True)]
         for place, wanted in enumerate(STATES[:1] if postgres.is_sampled() else STATES):
             self.prepare(wanted)
             for number, case in enumerate(CASES):
@@ -94,7 +94,7 @@ class TestRights(ApiTest):
                     continue
                 is_changed = False
                 for who in people_of(number, wanted):
-                    status = found[number][who][place] = self.status_of(case, who)
+                    status = table[number][who][place] = self.status_of(case, who)
                     if wanted == STATES[0] and status in (401, 403):
                         self.refuse_unread(case, who, status)
                     is_changed |= status < 300 and case.changes
@@ -103,16 +103,16 @@ class TestRights(ApiTest):
                         is_changed = False
                 if is_changed:
                     self.prepare(wanted)
-        return found
+        return table
 
     def refuse_unread(self, case: Case, who: str, status: int) -> None:
         """Check that without the right the answer does not depend on the request's validity."""
         body = None if case.method == "GET" else {"nonsense": {"a": 1}}
         path = self.address(case.path, "Ada", who)
         path += "&nonsense=1" if "?" in path else "?nonsense=1"
-        told = self.call(case.method, path, body, who=who).status_code
+        code = self.call(case.method, path, body, who=who).status_code
         if case.path not in ANYBODY and not case.path.endswith(READ_FIRST):
-            assert status == told, (case, who)
+            assert status == code, (case, who)
 
     def status_of(self, case: Case, who: str) -> int:
         self.model.answers.clear()
@@ -133,10 +133,10 @@ class TestRights(ApiTest):
         unbound = {f"{of}_per_minute": 0 for of in ("writes", "tokens", "anonymous")}
         config = {"metrics": "staff", "timeout_seconds": 60, **unbound}
         with override_settings(EVENNIA_AI_API_CONFIG=config, EVENNIA_AI_BUDGET_CONFIG=ANY_TOKENS):
-            for case, found in zip(CASES, self.statuses(), strict=True):
-                cells = [" ".join(map(str, _folded(found[who]))) for who in PEOPLE]
+            for case, statuses in zip(CASES, self.statuses(), strict=True):
+                cells = [" ".join(map(str, _folded(statuses[who]))) for who in PEOPLE]
                 rows.append(f"| {case.method} | `{case.path}` | {' | '.join(cells)} |")
-                self.check(case, found)
+                self.check(case, statuses)
         head = f"| | | {' | '.join(PEOPLE)} |\n|---|---|{'---|' * len(PEOPLE)}\n"
         table = f"{HEAD}{head}" + "\n".join(rows) + "\n"
         if IS_WRITTEN:
@@ -183,10 +183,10 @@ def _kept_rows() -> list[str]:
 def _unfolded(case: Case, row: str) -> dict[str, list[int]]:
     """Return the statuses of a row, one per state."""
     count, cells = len(STATES) if case.of_one else 1, row.split("|")[3:]
-    told = zip(PEOPLE, cells, strict=False)
+    pairs = zip(PEOPLE, cells, strict=False)
     return {
         who: ([int(each) for each in cell.split()] * count or [0] * count)[:count]
-        for who, cell in told
+        for who, cell in pairs
     }
 
 
@@ -203,14 +203,14 @@ class TestNobodyLearnsNames(ApiTest):
                 continue
             for who in ("guest", None) if case.of_oneself else ("player", "guest", None):
                 with self.subTest(f"{case.method} {case.path} {who}"):
-                    told = [
+                    responses = [
                         self.call(
                             case.method, self.address(case.path, key, who), case.body, who=who
                         )
                         for key in ("Ada", "Nobody")
                     ]
-                    assert told[0].content == told[1].content
-                    assert told[0].status_code == told[1].status_code
+                    assert responses[0].content == responses[1].content
+                    assert responses[0].status_code == responses[1].status_code
 
     def test_a_player_with_control_may_without_being_staff(self) -> None:
         """The lock `ai_control` may name anybody; reading the status is still for staff."""

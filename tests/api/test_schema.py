@@ -29,10 +29,10 @@ def _as_json_schema(part: Any) -> Any:
         return [_as_json_schema(item) for item in part]
     if not isinstance(part, dict):
         return part
-    made = {name: _as_json_schema(item) for name, item in part.items()}
-    if made.pop("nullable", False) is True and "type" in made:
-        made["type"] = [made["type"], "null"]
-    return made
+    result = {name: _as_json_schema(item) for name, item in part.items()}
+    if result.pop("nullable", False) is True and "type" in result:
+        result["type"] = [result["type"], "null"]
+    return result
 
 
 def _undocumented(schema: dict[str, Any], part: dict[str, Any], sent: Any) -> Iterator[str]:
@@ -105,11 +105,11 @@ class TestSchema(ApiTest):
     def check(self, document: dict[str, Any], case: Case, path: str, response: Any) -> None:
         """Check a response against the schema."""
         known = document["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
-        said = known["responses"][str(response.status_code)]
+        answer = known["responses"][str(response.status_code)]
         if response.told is None:
-            assert set(said.get("content", {})) <= {"text/plain"}
+            assert set(answer.get("content", {})) <= {"text/plain"}
             return
-        part = said["content"]["application/json"]["schema"]
+        part = answer["content"]["application/json"]["schema"]
         whole = {"components": document["components"], "allOf": [part]}
         Draft4Validator(_as_json_schema(whole)).validate(response.told)
         assert not list(_undocumented(document, part, response.told)), response.told

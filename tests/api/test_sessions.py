@@ -18,10 +18,10 @@ class TestSessionsAreOnlyRead(ApiTest):
 
     def wrote(self, **options: Any) -> list[str]:
         """Return the statements of a request that write into the table of sessions."""
-        with self.statements() as made:
+        with self.statements() as queries:
             self.call("GET", "health/", **options)
-        said = [query["sql"] for query in made]
-        return [sql for sql in said if sql.startswith(WRITES) and "django_session" in sql]
+        statements = [query["sql"] for query in queries]
+        return [sql for sql in statements if sql.startswith(WRITES) and "django_session" in sql]
 
     def test_hole_c16_requests_without_a_cookie_write_no_session(self) -> None:
         sent = {"headers": {"authorization": self.token_of(self.people["admin"])}}
@@ -43,10 +43,10 @@ class TestSessionsAreOnlyRead(ApiTest):
         """Evennia counts requests in the session; requests to the API are not among them."""
         client = self.client_of(self.account)
         client.get("/")
-        kept = Session.objects.get().session_data
+        before = Session.objects.get().session_data
         assert [] == self.wrote(client=client)
         assert 200 == self.call("GET", "assistants/", client=client).status_code
-        assert kept == Session.objects.get().session_data
+        assert before == Session.objects.get().session_data
 
     def test_who_is_logged_in_on_the_webclient_only_may_ask(self) -> None:
         """Evennia shares the login of the webclient with the website."""

@@ -14,8 +14,8 @@ class TestThrottling(ApiTest):
     def test_changes_are_counted_by_account(self) -> None:
         with override_settings(EVENNIA_AI_API_CONFIG={"writes_per_minute": 2}):
             path = "assistants/Ada/goals/"
-            found = [self.call("POST", path, GOAL).status_code for _ in range(3)]
-            assert [201, 201, 429] == found
+            statuses = [self.call("POST", path, GOAL).status_code for _ in range(3)]
+            assert [201, 201, 429] == statuses
             assert 201 == self.call("POST", path, GOAL, who="admin").status_code
             self.get("assistants/")
         assert 3 == len(operations.list_goals(self.ada_script).data.goals)

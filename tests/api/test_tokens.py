@@ -37,8 +37,8 @@ class TokenTest(ApiTest):
 
     def new(self, **more: Any) -> str:
         with override_settings(EVENNIA_AI_API_CONFIG={"tokens_per_minute": 0}):
-            made = self.call("POST", "token/", LOGIN | more, who=None)
-        return str(made.told["token"])
+            response = self.call("POST", "token/", LOGIN | more, who=None)
+        return str(response.told["token"])
 
     def status(self, token: str = "", method: str = "GET", path: str = "assistants/") -> int:
         headers = {"authorization": f"Token {token or self.token}"}
@@ -194,11 +194,11 @@ class TestOwners(TokenTest):
         """The list has names, ends, and only the first characters of each token."""
         second = self.new()
         headers = {"authorization": f"Token {second}"}
-        told = self.call("GET", "tokens/", who=None, headers=headers)
-        assert ["", "backup"] == [row["name"] for row in told.told["tokens"]]
-        assert [True, False] == [row["is_this"] for row in told.told["tokens"]]
-        assert [second[:8], self.token[:8]] == [row["begins"] for row in told.told["tokens"]]
-        assert second.encode() not in told.content
+        response = self.call("GET", "tokens/", who=None, headers=headers)
+        assert ["", "backup"] == [row["name"] for row in response.told["tokens"]]
+        assert [True, False] == [row["is_this"] for row in response.told["tokens"]]
+        assert [second[:8], self.token[:8]] == [row["begins"] for row in response.told["tokens"]]
+        assert second.encode() not in response.content
 
     def test_hole_c14_one_is_revoked_and_the_others_go_on(self) -> None:
         second, third = self.new(name="second"), self.new(name="third")
@@ -291,8 +291,8 @@ class TestTakenOver(TokenTest):
         """The printed key is valid, and the plain row is gone."""
         with mock.patch("sys.stdout.write") as written:
             call_command("drf_create_token", "Berit")
-        said = "".join(str(call.args[0]) for call in written.call_args_list)
-        assert 200 == self.status(said.split()[2])
+        output = "".join(str(call.args[0]) for call in written.call_args_list)
+        assert 200 == self.status(output.split()[2])
         assert not Token.objects.exists()
 
     def test_where_others_take_them_too_they_stay_there(self) -> None:

@@ -19,17 +19,17 @@ class TestTrace(ApiTest):
         self.ask("say @ada where is the lamp", says("Here."))
         self.ask("say @ada and the oil", says("There."))
         (newest,) = self.get(f"{ADA}trace/?limit=1")["messages"]
-        told = tuple(newest[name] for name in ("text", "answer", "result"))
-        assert ("and the oil", "There.", "answered") == told
+        event = tuple(newest[name] for name in ("text", "answer", "result"))
+        assert ("and the oil", "There.", "answered") == event
         page = self.get(f"{ADA}trace/?limit=1&before={newest['id']}")
         assert ("where is the lamp", None) == (page["messages"][0]["text"], page["next"])
         self.ada_script.work.decisions.judged.clear()
         self.clock.advance(DAY_SECONDS)
-        (found,) = self.get(f"{ADA}trace/?when=yesterday&words=LAMP")["messages"]
-        assert ("scripted/scripted", 1) == (found["model"], found["calls"])
+        (message,) = self.get(f"{ADA}trace/?when=yesterday&words=LAMP")["messages"]
+        assert ("scripted/scripted", 1) == (message["model"], message["calls"])
         assert [] == self.get(f"{ADA}trace/?when=today")["messages"]
-        told = self.get(f"{ADA}events/{found['number']}/")
-        assert told["text"].startswith("Ada: Tom spoke to me yesterday at ")
+        event = self.get(f"{ADA}events/{message['number']}/")
+        assert event["text"].startswith("Ada: Tom spoke to me yesterday at ")
 
     def test_private_words_leak_on_no_way(self) -> None:
         """By default they are not stored. If stored, they are masked, and revealing is recorded."""
@@ -45,14 +45,14 @@ class TestTrace(ApiTest):
                     assert SECRET not in str(self.get(f"{ADA}{path}", who=who)), path
             assert [] == self.get(f"{ADA}trace/?reveal=true&words={SECRET}")["messages"]
             assert SECRET in str(self.get(f"{ADA}trace/?reveal=true", who="admin"))
-            found = self.get(f"{ADA}audit/?event=words_revealed")["entries"]
-            fact = found[0]["details"]
+            entries = self.get(f"{ADA}audit/?event=words_revealed")["entries"]
+            fact = entries[0]["details"]
             miras = person_of(self.mira).replace("*#", "account-")
-            told = (fact["by"], fact["kind"], fact["person"])
-            assert ("Astrid", "what was heard", miras) == told
+            fields = (fact["by"], fact["kind"], fact["person"])
+            assert ("Astrid", "what was heard", miras) == fields
             self.fault(403, "GET", f"{ADA}trace/?reveal=true", who="player")
 
     def test_what_is_no_time_is_refused(self) -> None:
-        told = self.fault(400, "GET", f"{ADA}trace/?when=soon")
-        assert "yesterday" in str(told)
+        error = self.fault(400, "GET", f"{ADA}trace/?when=soon")
+        assert "yesterday" in str(error)
         self.fault(400, "GET", f"{ADA}trace/?before=0")

@@ -16,9 +16,9 @@ class TestUndo(ApiTest):
         (edit,) = self.call("GET", f"{ADA}edits/").told["edits"]
         assert {"tick_rate", "max_history"} == {each["name"] for each in edit["changes"]}
         assert self.account.key == edit["by"]
-        told = self.call("POST", f"{ADA}undo/", {"number": edit["number"]}).told
-        assert edit["number"] == told["number"]
-        assert {"name": "tick_rate", "old": 10, "value": 5} in told["changes"]
+        answer = self.call("POST", f"{ADA}undo/", {"number": edit["number"]}).told
+        assert edit["number"] == answer["number"]
+        assert {"name": "tick_rate", "old": 10, "value": 5} in answer["changes"]
         assert 5 == state.read(self.ada_script, "tick_rate")
         assert [edit] == self.call("GET", f"{ADA}edits/").told["undone"]
         assert 200 == self.call("POST", f"{ADA}redo/").status_code

@@ -91,15 +91,15 @@ class AuditTest(TestCase):
 
     def fill(self, count: int, whom: Subject | None = None) -> None:
         """Add this many versions to a record."""
-        self.writer.keep(
+        self.writer.save(
             whom or self.ada, [audit_event("TickCompleted", tick_number=n) for n in range(count)]
         )
 
     def versions(self, whom: Any = "Ada") -> list[int]:
         """Return the versions in the database."""
-        found = subject_of(whom)
-        assert found is not None
-        rows = RecordedEvent.objects.filter(originator_id=found.id).order_by("id")
+        origin = subject_of(whom)
+        assert origin is not None
+        rows = RecordedEvent.objects.filter(originator_id=origin.id).order_by("id")
         return list(rows.values_list("originator_version", flat=True))
 
     def events(self, whom: Any = "Ada") -> list[str]:
@@ -114,9 +114,9 @@ class AuditTest(TestCase):
 
 def subject(script: Any) -> Subject:
     """Return the subject of a script's record."""
-    found = subject_of(script)
-    assert found is not None
-    return found
+    result = subject_of(script)
+    assert result is not None
+    return result
 
 
 def notes(*names: str) -> Sequence[AuditEvent]:

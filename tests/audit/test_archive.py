@@ -252,7 +252,7 @@ class TestByItself(ArchiveTest):
 class TestClosing(ArchiveTest):
     def test_all_of_it_is_put_away(self) -> None:
         """An assistant of the same name begins anew, at version 1."""
-        audit.keep(self.script, notes("a"))
+        audit.save(self.script, notes("a"))
         audit.record("waited", self.script)
         with audit.acting("Tom"):
             path = audit.close(self.script, "deleted")
@@ -266,18 +266,18 @@ class TestClosing(ArchiveTest):
         )
         assert 3 == details["final_stats"]["version"]
         assert ([], 0) == (self.versions(), RecordedSnapshot.objects.count())
-        audit.keep(self.script, notes("b"))
+        audit.save(self.script, notes("b"))
         assert ["AssistantCreated", "b"] == self.events()
         assert 4 == head["last"]
 
     def test_an_undone_deletion(self) -> None:
         """If the deletion is rolled back, the record goes on."""
-        audit.keep(self.script, notes("a"))
+        audit.save(self.script, notes("a"))
         audit.record("waited", self.script)
         with undone(), transaction.atomic():
             audit.close(self.script, "deleted")
             raise UndoneError
-        audit.keep(self.script, notes("b"))
+        audit.save(self.script, notes("b"))
         assert ["AssistantCreated", "a", "waited", "b"] == self.events()
         with override_settings(EVENNIA_AI_AUDIT_CONFIG=self.policy | {"keep_events": 1}):
             self.fill(3)
@@ -295,7 +295,7 @@ class TestClosing(ArchiveTest):
 
     def test_one_whose_record_is_spoilt(self) -> None:
         """Events that cannot be applied are archived as they are."""
-        audit.keep(self.script, notes("a"))
+        audit.save(self.script, notes("a"))
         RecordedEvent.objects.filter(originator_version=2).update(topic="elsewhere:Name")
         audit.start_anew()
         path = audit.close(self.script, "deleted")

@@ -27,7 +27,7 @@ class TestKeeping(AuditTest):
     def test_a_record_begins_with_the_settings(self) -> None:
         """The first version has the stored settings, secrets masked, and not the usage."""
         self.script.stored |= {"usage": {"calls": 3}, "llm_extra_params": {"api_key": "abc"}}
-        self.writer.keep(self.ada, notes("hushed"))
+        self.writer.save(self.ada, notes("hushed"))
         assert ["AssistantCreated", "hushed"] == self.events()
         expected = {"persona": "a keeper", "tick_rate": 7, "llm_extra_params": {"api_key": "***"}}
         assert expected == self.state(1)["settings"]
@@ -37,7 +37,7 @@ class TestKeeping(AuditTest):
     def test_who_makes_it_may_say_so_himself(self) -> None:
         """An AssistantCreated that is handed in is the first version, not the second."""
         with audit.acting("Tom", "api"):
-            self.writer.keep(
+            self.writer.save(
                 self.ada, [audit_event("AssistantCreated", source="clone"), *notes("hushed")]
             )
         first = audit.application().page("Ada")[-1]
@@ -48,14 +48,14 @@ class TestKeeping(AuditTest):
         assert {"persona": "a keeper", "tick_rate": 7} == self.state(1)["settings"]
 
     def test_a_checkpoint_is_one_insert(self) -> None:
-        self.writer.keep(self.ada, notes("first"))
+        self.writer.save(self.ada, notes("first"))
         self.writer.record(self.ada, audit_event("waited"))
         facts = [
             audit_event("ToolExecuted", tool_name="say"),
             audit_event("TickCompleted", tick_number=1),
         ]
         with transaction.atomic(), self.statements() as seen:
-            self.writer.keep(self.ada, facts)
+            self.writer.save(self.ada, facts)
         assert [INSERT] == [query["sql"][: len(INSERT)] for query in seen.captured_queries]
         assert ["waited", "ToolExecuted", "TickCompleted"] == self.events()[2:]
 
@@ -77,21 +77,21 @@ class TestKeeping(AuditTest):
 
     def test_nothing_to_keep_is_no_statement(self) -> None:
         with self.statements() as seen:
-            self.writer.keep(self.ada)
+            self.writer.save(self.ada)
             assert not self.writer.has_waiting(self.ada)
         assert 0 == len(seen)
 
     def test_times_never_go_back(self) -> None:
-        self.writer.keep(self.ada, notes("first"))
+        self.writer.save(self.ada, notes("first"))
         self.clock.at = self.clock.at.replace(year=2020)
-        self.writer.keep(self.ada, notes("second"))
+        self.writer.save(self.ada, notes("second"))
         times = [entry.at for entry in audit.application().page("Ada")]
         assert times == sorted(times, reverse=True)
 
     def test_by_and_via_are_on_every_event(self) -> None:
         with audit.acting("Tom", "api"):
             named = [audit_event("own", by=name) for name in ("", "Mira")]
-            self.writer.keep(self.ada, [audit_event("GoalCreated", goal_id=1), *named])
+            self.writer.save(self.ada, [audit_event("GoalCreated", goal_id=1), *named])
         own, nobody, goal, _ = audit.application().page("Ada")
         assert "Tom" == nobody.details["by"]
         assert ("Mira", "api") == (own.details["by"], own.details["via"])
@@ -101,13 +101,13 @@ class TestKeeping(AuditTest):
     def test_another_process_is_a_conflict_once(self) -> None:
         """A writer whose version is old fails once, and reads anew for its next try."""
         other = AuditWriter(clock=self.clock)
-        self.writer.keep(self.ada, notes("a"))
-        other.keep(self.ada, notes("b"))
+        self.writer.save(self.ada, notes("a"))
+        other.save(self.ada, notes("b"))
         self.writer.record(self.ada, audit_event("waited"))
         with pytest.raises(audit.RecordConflictError), transaction.atomic():
-            self.writer.keep(self.ada, notes("c"))
+            self.writer.save(self.ada, notes("c"))
         with transaction.atomic():
-            self.writer.keep(self.ada, notes("c"))
+            self.writer.save(self.ada, notes("c"))
         assert ["AssistantCreated", "a", "b", "waited", "c"] == self.events()
         assert [1, 2, 3, 4, 5] == self.versions()
 
@@ -125,7 +125,7 @@ class TestKeeping(AuditTest):
             audit_event("x" * 500, value=loop, other=object(), timestamp="then", originator_id=3),
             audit_event("words", text="\ud800\x00", poison={"_type_": "a", "_data_": 1}),
         ]
-        self.writer.keep(self.ada, odd)
+        self.writer.save(self.ada, odd)
         names = [event.event for event in odd]
         assert ["AssistantCreated", *names[:4], "x" * 64, "words"] == self.events()
         words = audit.application().page("Ada", events=["words"])[0].details
@@ -136,28 +136,28 @@ class TestKeeping(AuditTest):
 class TestUndoing(AuditTest):
     def test_what_was_kept_is_gone_and_what_waited_waits_again(self) -> None:
         """A rollback takes back the events of the change, and loses none that only waited."""
-        self.writer.keep(self.ada, notes("first"))
+        self.writer.save(self.ada, notes("first"))
         self.writer.record(self.ada, audit_event("waited"))
         with undone(), transaction.atomic():
-            self.writer.keep(self.ada, notes("kept"))
+            self.writer.save(self.ada, notes("kept"))
             assert not self.writer.has_waiting(self.ada)
             raise UndoneError
         assert self.writer.has_waiting(self.ada)
         assert "kept" not in [event for event, _, _ in self.told]
-        self.writer.keep(self.ada, notes("again"))
+        self.writer.save(self.ada, notes("again"))
         assert ["AssistantCreated", "first", "waited", "again"] == self.events()
 
     def test_an_inner_rollback(self) -> None:
         """A savepoint takes back its own events alone."""
         with transaction.atomic():
-            self.writer.keep(self.ada, notes("outer"))
+            self.writer.save(self.ada, notes("outer"))
             self.writer.record(self.ada, audit_event("waited"))
             with undone(), transaction.atomic():
-                self.writer.keep(self.ada, notes("inner"))
+                self.writer.save(self.ada, notes("inner"))
                 raise UndoneError
-            self.writer.keep(self.ada, notes("after"))
+            self.writer.save(self.ada, notes("after"))
         assert ["AssistantCreated", "outer", "waited", "after"] == self.events()
-        assert ["waited", "AssistantCreated", "outer", "after"] == [told[0] for told in self.told]
+        assert ["waited", "AssistantCreated", "outer", "after"] == [entry[0] for entry in self.told]
 
     def test_a_rollback_among_many_writes(self) -> None:
         """The cost is linear: each earlier write is looked at once."""
@@ -169,18 +169,18 @@ class TestUndoing(AuditTest):
 
         with transaction.atomic():
             for number in range(2_000):
-                self.writer.keep(self.ada, notes(f"{number}"))
+                self.writer.save(self.ada, notes(f"{number}"))
             self.writer.record(self.ada, audit_event("waited"))
             with undone(), transaction.atomic():
-                self.writer.keep(self.ada, notes("inner"))
+                self.writer.save(self.ada, notes("inner"))
                 raise UndoneError
             sys.setprofile(count)
             self.addCleanup(sys.setprofile, None)
-            self.writer.keep(self.ada, notes("after"))
+            self.writer.save(self.ada, notes("after"))
             sys.setprofile(None)
         assert calls < 2 * 2_000
-        kept = RecordedEvent.objects.order_by("originator_version").values_list("event", flat=True)
-        assert [*map(str, range(2_000)), "waited", "after"] == list(kept)[1:]
+        names = RecordedEvent.objects.order_by("originator_version").values_list("event", flat=True)
+        assert [*map(str, range(2_000)), "waited", "after"] == list(names)[1:]
 
     def test_an_outer_rollback(self) -> None:
         """The events of committed savepoints wait again, in their order."""
@@ -188,7 +188,7 @@ class TestUndoing(AuditTest):
             for name in ("a", "b", "c"):
                 self.writer.record(self.ada, audit_event(name))
                 with transaction.atomic():
-                    self.writer.keep(self.ada)
+                    self.writer.save(self.ada)
             raise UndoneError
         self.writer.flush()
         assert ["AssistantCreated", "a", "b", "c"] == self.events()
@@ -197,7 +197,7 @@ class TestUndoing(AuditTest):
         """Events that were lost with a connection are written by the next."""
         self.writer.record(self.ada, audit_event("waited"))
         with suppress(Exception), transaction.atomic():
-            self.writer.keep(self.ada)
+            self.writer.save(self.ada)
             connection.needs_rollback = True
         self.writer.flush()
         assert ["AssistantCreated", "waited"] == self.events()
@@ -209,39 +209,39 @@ class TestUndoing(AuditTest):
         def listen(event: str, _name: str, _details: Any) -> None:
             if event == "first" and not done:
                 done.append(1)
-                self.writer.keep(self.ada, notes("by a listener"))
+                self.writer.save(self.ada, notes("by a listener"))
 
         audit.LISTENERS.append(listen)
         self.addCleanup(audit.LISTENERS.remove, listen)
         with transaction.atomic():
-            self.writer.keep(self.ada, notes("first"))
+            self.writer.save(self.ada, notes("first"))
             self.writer.record(self.ada, audit_event("waited"))
-            self.writer.keep(self.ada, notes("second"))
+            self.writer.save(self.ada, notes("second"))
         expected = ["AssistantCreated", "first", "waited", "second", "by a listener"]
         assert expected == self.events()
-        self.writer.keep(self.ada, notes("last"))
+        self.writer.save(self.ada, notes("last"))
         assert [*expected, "last"] == self.events()
 
     def test_a_listener_that_fails(self) -> None:
         """Its error is logged; what it is told of goes on, and so do the other listeners."""
         broken = lambda *_: 1 / 0  # noqa: E731
-        told: list[str] = []
-        listen = lambda event, *_: told.append(event)  # noqa: E731
+        events: list[str] = []
+        listen = lambda event, *_: events.append(event)  # noqa: E731
         for listener in (broken, listen):
             audit.LISTENERS.append(listener)
             self.addCleanup(audit.LISTENERS.remove, listener)
         with mock.patch.object(logger, "log_trace") as logged:
             self.writer.record(self.ada, audit_event("waited"))
             with transaction.atomic():
-                self.writer.keep(self.ada, notes("first"))
-        assert ["waited", "AssistantCreated", "first"] == told
+                self.writer.save(self.ada, notes("first"))
+        assert ["waited", "AssistantCreated", "first"] == events
         assert 3 == logged.call_count
         assert ["AssistantCreated", "waited", "first"] == self.events()
 
 
 class TestDoor(AuditTest):
     def test_record_keep_and_of(self) -> None:
-        audit.keep(self.script, [audit_event("ToolExecuted", tool_name="say")])
+        audit.save(self.script, [audit_event("ToolExecuted", tool_name="say")])
         audit.record("hushed", self.script, room="#2")
         assert audit.has_waiting(self.script)
         assert {"hushed": 1} == audit.of(self.script).noted
@@ -253,7 +253,7 @@ class TestDoor(AuditTest):
     def test_what_is_not_stored_is_told(self) -> None:
         """Scripts that are not saved have no record; listeners still hear of them."""
         audit.record("a", Script(pk=None))
-        audit.keep(Script(pk=None), notes("b"))
+        audit.save(Script(pk=None), notes("b"))
         assert not audit.has_waiting(Script(pk=None))
         assert ["a", "b"] == [event for event, _, _ in self.told]
         for whom in (Script(pk=None), Script("Nobody")):
@@ -291,12 +291,12 @@ class TestDoor(AuditTest):
 class TestInTests(TestCase):
     def test_it_is_told_at_once(self) -> None:
         """In Django's TestCase nothing commits, so listeners are told with the write."""
-        told: list[str] = []
-        listener = lambda event, *_: told.append(event)  # noqa: E731
+        events: list[str] = []
+        listener = lambda event, *_: events.append(event)  # noqa: E731
         audit.LISTENERS.append(listener)
         self.addCleanup(audit.LISTENERS.remove, listener)
         self.addCleanup(audit.start_anew)
         with self.captureOnCommitCallbacks(execute=True), transaction.atomic():
-            audit.keep(Script("Edda"), notes("a"))
-        assert ["AssistantCreated", "a"] == told
+            audit.save(Script("Edda"), notes("a"))
+        assert ["AssistantCreated", "a"] == events
         assert 2 == audit.application().count("edda")

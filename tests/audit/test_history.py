@@ -76,7 +76,7 @@ class Records(RuleBasedStateMachine):
         facts = self.facts(names)
         for _ in range(2):
             with suppress(audit.RecordConflictError), transaction.atomic():
-                self.writers[which].keep(self.ada, facts)
+                self.writers[which].save(self.ada, facts)
                 break
         else:
             raise AssertionError("two conflicts, with nobody else there")
@@ -86,7 +86,7 @@ class Records(RuleBasedStateMachine):
     def undo(self, which: int, names: list[str]) -> None:
         """Roll a checkpoint back."""
         with suppress(audit.RecordConflictError), undone(), transaction.atomic():
-            self.writers[which].keep(self.ada, self.facts(names))
+            self.writers[which].save(self.ada, self.facts(names))
             raise UndoneError
 
     @rule(which=st.integers(0, 1), inner=st.lists(NAMES, max_size=2), outer=st.lists(NAMES))
@@ -95,11 +95,11 @@ class Records(RuleBasedStateMachine):
         writer = self.writers[which]
         with suppress(audit.RecordConflictError):
             with transaction.atomic():
-                writer.keep(self.ada, self.facts(outer))
+                writer.save(self.ada, self.facts(outer))
                 with undone(), transaction.atomic():
-                    writer.keep(self.ada, self.facts(inner))
+                    writer.save(self.ada, self.facts(inner))
                     raise UndoneError
-                writer.keep(self.ada)
+                writer.save(self.ada)
             self.kept.update(outer)
 
     @rule(which=st.integers(0, 1), name=NAMES)
@@ -157,9 +157,9 @@ class Records(RuleBasedStateMachine):
         expected = Counter(dict.fromkeys(self.kept, 0))
         for name, count in (self.kept + self.recorded).items():
             expected[name] += count
-        found = self.flushed()
-        found.subtract(["AssistantCreated"] * (found.total() > 0 and self.made_one()))
-        assert +expected == +found
+        counts = self.flushed()
+        counts.subtract(["AssistantCreated"] * (counts.total() > 0 and self.made_one()))
+        assert +expected == +counts
 
     def made_one(self) -> int:
         """Return the number of AssistantCreated that the record added itself."""
@@ -177,8 +177,8 @@ def test_no_fact_spoils_a_record(facts: list[AuditEvent]) -> None:
     """Replaying stored events gives the same state as applying them live."""
     app = audit.application()
     live = AssistantAggregate.create(id_of("Ada"), "Ada", {}, NOON)
-    for told in facts:
-        live.add(told.event, storable(told.details), NOON)
+    for fact in facts:
+        live.add(fact.event, storable(fact.details), NOON)
     replayed: Any = None
     for event in live.collect_events():
         read = app.mapper.to_domain_event(app.mapper.to_stored_event(event))

@@ -21,8 +21,8 @@ PROCESSES, THREADS, FACTS = 2, 2, 15
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
     """The process that every server process of these tests is forked from."""
-    with opened("tests.audit.worker") as found:
-        yield found
+    with opened("tests.audit.worker") as process:
+        yield process
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -31,8 +31,8 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, A
     if request.param == "sqlite":
         yield {"NAME": str(tmp_path / "evennia.db3")}
         return
-    with any_server(tmp_path / "postgres") as server, new_database(server) as made:
-        yield made
+    with any_server(tmp_path / "postgres") as server, new_database(server) as database:
+        yield database
 
 
 def rows_of(database: dict[str, Any]) -> list[tuple[int, str, bytes]]:
@@ -41,15 +41,15 @@ def rows_of(database: dict[str, Any]) -> list[tuple[int, str, bytes]]:
     if "ENGINE" not in database:
         with closing(sqlite3.connect(database["NAME"])) as connection:
             return connection.execute(sql).fetchall()
-    told = {name: database[name.upper()] for name in ("host", "port", "user")}
-    with psycopg.connect(**told, dbname=database["NAME"]) as asked:
+    options = {name: database[name.upper()] for name in ("host", "port", "user")}
+    with psycopg.connect(**options, dbname=database["NAME"]) as asked:
         return [(version, event, bytes(state)) for version, event, state in asked.execute(sql)]
 
 
 def run(nursery: Nursery, database: dict[str, Any], *acts: tuple[object, ...]) -> None:
     """Start server processes, let them begin at the same moment, and wait for them."""
-    told = {"LEDGER_TEST_DATABASE": json.dumps(database)}
-    workers = [nursery.begin(told, *map(str, act)) for act in acts]
+    environment = {"LEDGER_TEST_DATABASE": json.dumps(database)}
+    workers = [nursery.begin(environment, *map(str, act)) for act in acts]
     try:
         for worker in workers:
             while (line := worker.stdout.readline()) != "ready\n":
@@ -78,5 +78,7 @@ def test_no_version_is_missing_and_no_fact_lost(nursery: Nursery, kept: dict[str
         for count in range(FACTS)
     }
     for event in ("kept", "recorded"):
-        found = [json.loads(state)["more"]["name"] for _, kind, state in rows if kind == event]
-        assert sorted(names) == sorted(found)
+        stored_names = [
+            json.loads(state)["more"]["name"] for _, kind, state in rows if kind == event
+        ]
+        assert sorted(names) == sorted(stored_names)

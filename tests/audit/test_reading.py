@@ -20,7 +20,7 @@ class TestReading(AuditTest):
         super().setUp()
         self.app = audit.application()
         self.fill(120)
-        self.writer.keep(
+        self.writer.save(
             self.ada, [audit_event("EmergencyStopTriggered", cause="loop", reason="x")]
         )
         self.fill(128)
@@ -40,9 +40,9 @@ class TestReading(AuditTest):
         """Each needs at most one snapshot and a hundred events."""
         for version in range(1, 251):
             with self.statements() as seen:
-                found = self.app.at("Ada", version)
-            assert version == found.version
-            assert version > 121 or not found.is_stopped
+                assistant = self.app.at("Ada", version)
+            assert version == assistant.version
+            assert version > 121 or not assistant.is_stopped
             assert 5 >= len(seen)
         assert (199, True) == (
             self.app.at("Ada", 201).tick_count,
@@ -97,8 +97,8 @@ class TestReading(AuditTest):
     def test_streams_are_told_apart(self) -> None:
         """An assistant named "game" does not share the record of the game."""
         other = Script("game")
-        self.writer.keep(subject(other), notes("hers"))
-        self.writer.keep(subject(audit.GAME), notes("its"))
+        self.writer.save(subject(other), notes("hers"))
+        self.writer.save(subject(audit.GAME), notes("its"))
         assert ["AssistantCreated", "hers"] == self.events(other)
         assert ["GameBegun", "its"] == self.events("game")
         assert self.app.version("ADA") == self.app.version("Ada")

@@ -189,6 +189,6 @@ def test_the_tables_are_those_of_the_migrations() -> None:
 
 def test_the_factory_is_found() -> None:
     """One line of its environment lets an application of the library use the game's database."""
-    made = InfrastructureFactory.construct(Environment("", {"PERSISTENCE_MODULE": MODULE}))
-    assert isinstance(made, DjangoFactory)
-    assert "default" == made.using
+    factory = InfrastructureFactory.construct(Environment("", {"PERSISTENCE_MODULE": MODULE}))
+    assert isinstance(factory, DjangoFactory)
+    assert "default" == factory.using

@@ -45,16 +45,16 @@ class TestTopics(AuditTest):
 
     def test_moved_code_opens_what_is_stored(self) -> None:
         """Another interpreter loads the same code as another module and reads the history."""
-        self.writer.keep(self.ada, [audit_event("ToolExecuted", tool_name="say"), *notes("own")])
+        self.writer.save(self.ada, [audit_event("ToolExecuted", tool_name="say"), *notes("own")])
         rows = RecordedEvent.objects.order_by("id").values_list(
             "originator_version", "topic", "state"
         )
-        told = ", ".join(
+        records = ", ".join(
             f'[{version}, "{topic}", {bytes(s).decode()}]' for version, topic, s in rows
         )
         path = Path(sys.modules[audit.AssistantAggregate.__module__].__file__ or "")
         run = subprocess.run(
-            [sys.executable, "-c", MOVED, str(path), f"[{told}]"],
+            [sys.executable, "-c", MOVED, str(path), f"[{records}]"],
             capture_output=True,
             text=True,
             check=True,
@@ -64,10 +64,10 @@ class TestTopics(AuditTest):
 
     def test_what_a_later_version_wrote_opens_as_a_note(self) -> None:
         """After a downgrade, the older version still reads the record."""
-        self.writer.keep(self.ada, [audit_event("ToolExecuted", tool_name="say")])
+        self.writer.save(self.ada, [audit_event("ToolExecuted", tool_name="say")])
         RecordedEvent.objects.filter(originator_version=2).update(topic="assistant:ToolImagined")
-        found = audit.application().newest("Ada")
-        assert ({"ToolImagined": 1}, 0) == (found.noted, found.tool_count)
+        assistant = audit.application().newest("Ada")
+        assert ({"ToolImagined": 1}, 0) == (assistant.noted, assistant.tool_count)
         audit.start_anew()
-        audit.keep(self.script, notes("own"))
+        audit.save(self.script, notes("own"))
         assert ["AssistantCreated", "ToolExecuted", "own"] == self.events()

@@ -69,7 +69,7 @@ class TestWaiting(AuditTest):
 
     def test_a_name_is_enough_where_there_is_a_record(self) -> None:
         """A bare name adds to a record, and never begins one."""
-        self.writer.keep(self.ada, notes("first"))
+        self.writer.save(self.ada, notes("first"))
         for name in ("ADA", "Nobody"):
             self.writer.record(subject(name), audit_event("budget_near", text="80 %"))
         self.reactor.advance(1)
@@ -121,7 +121,7 @@ class TestWaiting(AuditTest):
         try:
             self.writer.record(self.ada, audit_event("a"))
             self.reactor.advance(1)
-            self.writer.keep(self.ada, notes("b"))
+            self.writer.save(self.ada, notes("b"))
             self.writer.record(self.ada, audit_event("c"))
             assert [events] == audit.missing_tables()
             assert ["a", "b", "c"] == [event for event, _, _ in self.told]
@@ -131,16 +131,16 @@ class TestWaiting(AuditTest):
                 cursor.execute(f"ALTER TABLE elsewhere RENAME TO {events}")
         assert [] == audit.missing_tables()
         self.writer.drop()
-        self.writer.keep(self.ada, notes("d"))
+        self.writer.save(self.ada, notes("d"))
         assert ["AssistantCreated", "d"] == self.events()
 
     def test_what_cannot_be_read_ends(self) -> None:
         """A damaged record is left as it is, and the game goes on."""
-        self.writer.keep(self.ada, notes("a"))
+        self.writer.save(self.ada, notes("a"))
         RecordedEvent.objects.update(state=b"{")
         anew = AuditWriter(clock=self.clock)
-        anew.keep(self.ada, notes("b"))
-        anew.keep(self.ada, notes("c"))
+        anew.save(self.ada, notes("b"))
+        anew.save(self.ada, notes("c"))
         assert 2 == RecordedEvent.objects.count()
         assert "c" == self.told[-1][0]
 
@@ -186,10 +186,10 @@ class TestTrouble(AuditTest):
         def refuse(_execute: Any, *_rest: Any) -> Any:
             raise OperationalError("database is locked")
 
-        self.writer.keep(self.ada, notes("a"))
+        self.writer.save(self.ada, notes("a"))
         self.writer.record(self.ada, audit_event("waited"))
         with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
-            self.writer.keep(self.ada, notes("b"))
+            self.writer.save(self.ada, notes("b"))
         assert self.writer.has_waiting(self.ada)
         self.writer.flush()
         assert ["AssistantCreated", "a", "waited"] == self.events()

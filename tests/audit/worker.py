@@ -32,11 +32,11 @@ def keep(number: int, threads: int, facts: int) -> None:
 
     writer, ada = audit.AuditWriter(), subject(Script())
 
-    def one(told: Any) -> None:
+    def one(fact: Any) -> None:
         for _ in range(1000):
             try:
                 with transaction.atomic():
-                    writer.keep(ada, [told])
+                    writer.save(ada, [fact])
             except audit.RecordConflictError:
                 continue
             return

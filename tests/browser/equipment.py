@@ -66,5 +66,5 @@ class Equipment:
 def find_equipment() -> Equipment:
     """Look for a browser on PATH, or the one that EVENNIA_AI_BROWSER names, and the libraries."""
     named = os.environ.get("EVENNIA_AI_BROWSER", "")
-    found = shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), "")
-    return Equipment(found or "", LIBRARIES)
+    path = shutil.which(named) if named else next(filter(None, map(shutil.which, BROWSERS)), "")
+    return Equipment(path or "", LIBRARIES)

@@ -163,8 +163,8 @@ class Tab:
 
     def _note_error(self, event: dict[str, Any]) -> None:
         details = event["exceptionDetails"]
-        told = details.get("exception", {}).get("description", details["text"])
-        self.incidents.append(f"the page's script failed: {told}")
+        message = details.get("exception", {}).get("description", details["text"])
+        self.incidents.append(f"the page's script failed: {message}")
 
 
 def compose_answer(library: Path) -> dict[str, Any]:

@@ -83,13 +83,13 @@ def test_a_browser_does_not_outlive_its_test_run(equipment: Equipment, tmp_path:
         "started = Browser.launch(sys.argv[1], Path(sys.argv[2])).__enter__();"
         "print(started.pid, flush=True); os.kill(os.getpid(), 9)"
     )
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, equipment.browser, tmp_path],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         check=False,
     )
-    assert -signal.SIGKILL == made.returncode
-    processes.wait_for_end(int(made.stdout), 20)
+    assert -signal.SIGKILL == result.returncode
+    processes.wait_for_end(int(result.stdout), 20)
     for pid in processes.find_processes(tmp_path):
         processes.wait_for_end(pid, 20)

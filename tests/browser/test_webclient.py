@@ -106,8 +106,8 @@ def test_an_answer_without_a_tool_call_is_text(mira: BrowserPlayer, model: FakeM
 
 
 def test_a_call_told_as_text_is_run_as_a_call(mira: BrowserPlayer, model: FakeModel) -> None:
-    told = json.dumps({"tool": "say", "parameters": {"message": HOSTILE}})
-    model.queue({"content": f"<think>I'll shout</think>```json\n{told}\n```"})
+    text = json.dumps({"tool": "say", "parameters": {"message": HOSTILE}})
+    model.queue({"content": f"<think>I'll shout</think>```json\n{text}\n```"})
     mira.send(ASK)
     message = hear(mira, "Ada ")
     assert f'Ada says, "{HOSTILE}"' == read_visibly(message.text)
@@ -135,9 +135,9 @@ def test_what_staff_are_told_is_text(
         answer = json.dumps({"error": {"message": f"{HOSTILE} \x1b[31m<img src=x>"}})
         model.queue({"kind": "status", "status": 400, "body": answer})
         mira.send(ASK)
-        told = hear(admin, "[assistant] ")
-        assert f"{HOSTILE} <img src=x>" in read_visibly(told.text)
-        assert [] == told.oddities
+        message = hear(admin, "[assistant] ")
+        assert f"{HOSTILE} <img src=x>" in read_visibly(message.text)
+        assert [] == message.oddities
         assert [] == admin.tab.take_incidents()
     hear(mira, "Ada ")
 
@@ -146,9 +146,9 @@ def test_links_of_others_are_found(mira: BrowserPlayer, admin: Player) -> None:
     """The control: the page does make links of other text, and the checks above find them."""
     # Evennia strips such marks from typed text, but not from text that code makes.
     admin.send("py self.location.msg_contents('Click ~lcsay clicked~ltme~le'.replace('~', '|'))")
-    said = hear(mira, "Click me")
-    assert "<a>" in said.oddities
-    assert any(oddity.startswith("onclick=") for oddity in said.oddities)
+    message = hear(mira, "Click me")
+    assert "<a>" in message.oddities
+    assert any(oddity.startswith("onclick=") for oddity in message.oddities)
     mira.click_last_message()
     mira.expect('You say, "clicked"')
     for address in ("http://evil.example/x", "www.evil.com"):

@@ -67,24 +67,24 @@ def test_everybody_can_use_every_page(bench: Workbench, names: dict[str, str]) -
 
     All pages have one frame and one style; in the thorough run each has both looks.
     """
-    found = {}
+    problems = {}
     for way, look in zip(bench.ways(names), itertools.cycle(LOOKS), strict=False):
         for size, scheme in LOOKS if IS_THOROUGH else (look,):
             with bench.seen_as(size, scheme):
                 bench.go(way)
                 wrong = [*bench.barriers(), *bench.overflow()]
             if wrong:
-                found[way.title, size, scheme] = wrong
-    assert {} == found
+                problems[way.title, size, scheme] = wrong
+    assert {} == problems
 
 
 def test_every_page_is_worked_by_the_keyboard(bench: Workbench, names: dict[str, str]) -> None:
-    found = {}
+    problems = {}
     for way in bench.ways(names):
         bench.go(way)
         if missed := bench.unreached():
-            found[way.title] = missed
-    assert {} == found
+            problems[way.title] = missed
+    assert {} == problems
 
 
 def test_hostile_texts_do_nothing_on_any_page(

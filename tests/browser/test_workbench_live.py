@@ -102,8 +102,8 @@ def test_a_turn_is_on_the_page_as_it_happens(live: Page, model: FakeModel, enter
     tom.expect("The lamp is here")
     answered = monotonic()
     live.wait_for("answered", "tool say")
-    told = monotonic() - answered
-    print(f"\na turn is on the page after {seen:.2f} s, its end {told:.2f} s after it was heard")
+    end = monotonic() - answered
+    print(f"\na turn is on the page after {seen:.2f} s, its end {end:.2f} s after it was heard")
     assert live.is_the_same
 
 
@@ -169,7 +169,7 @@ def test_everybody_can_use_a_page_with_turns(live: Page, model: FakeModel, enter
     tom.ask("say ada, what of the sea?", "The sea is calm")
     live.wait_for("what of the sea?", "answered", "tool look")
     number = live.tab.run("() => document.querySelector('#fresh h2 a').getAttribute('href')")
-    found = {}
+    problems = {}
     for path in (ADA, f"{ADA}turns/", number):
         for size in (WIDE, NARROW):
             for scheme in SCHEMES:
@@ -177,10 +177,10 @@ def test_everybody_can_use_a_page_with_turns(live: Page, model: FakeModel, enter
                     live.bench.visit(path)
                     live.tab.run(OPEN_ALL)
                     wrong = [*live.bench.barriers(), *live.bench.overflow()]
-                found |= {(path, size, scheme): wrong} if wrong else {}
+                problems |= {(path, size, scheme): wrong} if wrong else {}
         live.bench.visit(path)
-        found |= {path: missed} if (missed := live.bench.unreached()) else {}
-    assert {} == found
+        problems |= {path: missed} if (missed := live.bench.unreached()) else {}
+    assert {} == problems
 
 
 def test_hostile_words_do_nothing(live: Page, model: FakeModel, enter: Enter) -> None:

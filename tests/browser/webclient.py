@@ -116,9 +116,9 @@ class BrowserPlayer(Player):
         while (remaining := end - monotonic()) > 0:
             at = len(self.messages)
             self.transcript += self._receive(remaining)
-            found = next(filter(is_wanted, self.messages[at:]), None)
-            if found:
-                return found
+            match = next(filter(is_wanted, self.messages[at:]), None)
+            if match:
+                return match
         came = "\n".join(message.html for message in self.messages[start:])
         raise AssertionError(f"no such message within {timeout_seconds:g} s; this came:\n{came}")
 

@@ -159,10 +159,10 @@ class Workbench:
 
     def _focus(self, function: str, wanted: str) -> str:
         """Focus an element, opening the details around it, and return its type."""
-        while (found := self.tab.run(function, wanted)) == "summary":
+        while (kind := self.tab.run(function, wanted)) == "summary":
             self.tab.type_line("")
-        assert found, f"nothing to work with is {wanted!r}: {self.words}"
-        return str(found)
+        assert kind, f"nothing to work with is {wanted!r}: {self.words}"
+        return str(kind)
 
     def fill(self, field: str, text: str) -> None:
         """Replace the text of a field, tick a checkbox, or choose a file with this text."""
@@ -237,13 +237,13 @@ class Workbench:
     def barriers(self) -> list[str]:
         """The violations of accessibility that axe finds in the page."""
         self.tab.call("Runtime.evaluate", {"expression": self._axe})
-        found: list[str] = self.tab.run(RUN_AXE, timeout_seconds=60.0)
-        return found
+        problems: list[str] = self.tab.run(RUN_AXE, timeout_seconds=60.0)
+        return problems
 
     def overflow(self) -> list[str]:
         """The elements that are wider than the window, so that the page scrolls sideways."""
-        found: list[str] = self.tab.run(OVERFLOW)
-        return found
+        elements: list[str] = self.tab.run(OVERFLOW)
+        return elements
 
     def unreached(self) -> int:
         """The number of controls that the Tab key misses, going once around."""

@@ -79,18 +79,18 @@ def test_what_is_no_number_is_refused(name: str, value: Any) -> None:
 def test_a_count_is_whole(name: str) -> None:
     assert "it must be a whole number from " in refusal_of({name: 10.5})
     whole = 2000 if name == "body_bytes" else 50
-    found = getattr(ApiConfig.from_stored({name: float(whole)}), name)
-    assert (whole, int) == (found, type(found))
+    value = getattr(ApiConfig.from_stored({name: float(whole)}), name)
+    assert (whole, int) == (value, type(value))
 
 
 @pytest.mark.parametrize("name", RANGES)
 def test_a_number_out_of_its_range_is_refused(name: str) -> None:
     least, most = RANGES[name]
     for value in (least - 1, most + 1):
-        told = refusal_of({name: value})
-        assert told.startswith(f"{NAME}.{name} is {value!r}; it must be a ")
-        assert f"number from {least:g} to {most}" in told
-    assert (name in RATES) is told.endswith("0 for no limit")
+        problem = refusal_of({name: value})
+        assert problem.startswith(f"{NAME}.{name} is {value!r}; it must be a ")
+        assert f"number from {least:g} to {most}" in problem
+    assert (name in RATES) is problem.endswith("0 for no limit")
 
 
 @pytest.mark.parametrize(

@@ -158,13 +158,13 @@ class TestHoleA5:
 
     def test_hole_a5_a_call_has_the_audience_of_its_target(self) -> None:
         """Only Mira's turns show her the whisper; words that reached nobody are never shown."""
-        kept = split_private_calls(self.SAID, {"2": "*#4"})
-        assert "the crown" in str(visible_history(kept, "*#4"))
+        history = split_private_calls(self.SAID, {"2": "*#4"})
+        assert "the crown" in str(visible_history(history, "*#4"))
         for person in ("", "*#3"):
-            known = visible_history(kept, person)
+            known = visible_history(history, person)
             assert "the crown" not in str(known)
             assert "good day" in str(known)
-        assert "to nobody" not in str(kept)
+        assert "to nobody" not in str(history)
         assert "to nobody" in str(visible_history(split_private_calls(self.SAID, {}, "*#3"), "*#3"))
 
     def test_each_call_keeps_its_result(self) -> None:
@@ -175,24 +175,24 @@ class TestHoleA5:
             assert calls == [m["tool_call_id"] for m in known if m["role"] == "tool"]
 
     def test_a_talk_without_asides_is_as_it_was(self) -> None:
-        said = [*_reply(_call("1", "say", "x")), *_reply(_call("3", "look", ""))]
-        assert said == split_private_calls(said, {})
+        talk = [*_reply(_call("1", "say", "x")), *_reply(_call("3", "look", ""))]
+        assert talk == split_private_calls(talk, {})
         assert 1 == len(split_private_calls(_reply(_call("2", "whisper", "x"))[:1], {"2": "*#4"}))
 
     def test_what_came_beside_a_call_is_for_its_turn_only(self) -> None:
         """Thoughts of a model are neither stored nor told to another turn."""
-        said = _reply(_call("1", "say", "x"))
-        asked = {**said[0], BESIDE: {"gpt": {"reasoning_content": "hm", "tokens": 1}}}
-        assert said == split_private_calls([asked, *said[1:]], {})
-        assert "hm" not in str(history_entries([asked, *said[1:]], "*#3", {}, is_private=False))
+        talk = _reply(_call("1", "say", "x"))
+        asked = {**talk[0], BESIDE: {"gpt": {"reasoning_content": "hm", "tokens": 1}}}
+        assert talk == split_private_calls([asked, *talk[1:]], {})
+        assert "hm" not in str(history_entries([asked, *talk[1:]], "*#3", {}, is_private=False))
 
     def test_whoever_reads_the_last_act_reads_no_words_to_others(self) -> None:
         """Others see that she whispered, but not the words."""
-        said = _reply(_call("2", "whisper", "the crown"))
-        kept = split_private_calls(said, {"2": "*#4"})
-        assert [{PRIVATE_TO: "*#4"}] * 2 == [{PRIVATE_TO: m[PRIVATE_TO]} for m in kept]
-        assert "whisper" == last_act(kept, "*#3")
-        assert 'whisper "the crown"' == last_act(kept, "*#4")
+        talk = _reply(_call("2", "whisper", "the crown"))
+        history = split_private_calls(talk, {"2": "*#4"})
+        assert [{PRIVATE_TO: "*#4"}] * 2 == [{PRIVATE_TO: m[PRIVATE_TO]} for m in history]
+        assert "whisper" == last_act(history, "*#3")
+        assert 'whisper "the crown"' == last_act(history, "*#4")
 
 
 @pytest.mark.parametrize(
@@ -216,14 +216,14 @@ def test_a_call_of_choices_carries_no_words(arguments: dict[str, object], carrie
 
 
 def test_what_is_kept_of_a_turn() -> None:
-    said = [{"role": "user", "content": "hello"}, *_reply(_call("2", "whisper", "the crown"))]
-    assert [] == history_entries(said, "", {}, is_private=True)
-    private = history_entries(said, "*#3", {"2": "*#3"}, is_private=True)
-    assert said == visible_history(private, "*#3")
+    turn = [{"role": "user", "content": "hello"}, *_reply(_call("2", "whisper", "the crown"))]
+    assert [] == history_entries(turn, "", {}, is_private=True)
+    private = history_entries(turn, "*#3", {"2": "*#3"}, is_private=True)
+    assert turn == visible_history(private, "*#3")
     assert [] == visible_history(private, "")
-    aloud = history_entries(said, "*#3", {"2": "*#4"}, is_private=False)
-    assert said[:1] == visible_history(aloud, "*#3")
-    assert said == visible_history(aloud, "*#4")
+    aloud = history_entries(turn, "*#3", {"2": "*#4"}, is_private=False)
+    assert turn[:1] == visible_history(aloud, "*#3")
+    assert turn == visible_history(aloud, "*#4")
 
 
 def test_hole_a8_a_call_holds_what_one_audience_knows() -> None:

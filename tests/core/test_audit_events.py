@@ -172,9 +172,9 @@ def recorded_names() -> set[str]:
 
 def test_every_event_of_ours_has_a_row() -> None:
     """The table of events in the documents needs a text for each, without a `|`."""
-    found = recorded_names()
-    assert {"hushed", "GoalCreated", "budget_near"} <= found
-    assert set() == {name for name in found if not kind_of(name).text}
+    names = recorded_names()
+    assert {"hushed", "GoalCreated", "budget_near"} <= names
+    assert set() == {name for name in names if not kind_of(name).text}
     assert all("|" not in kind.text for kind in EVENTS.values())
 
 

@@ -70,14 +70,14 @@ def test_the_reason(
     reason: str | None, config: dict[str, Any], goal: bool, company: bool, heard: bool
 ) -> None:
     """An assistant acts for a goal or, where that is set, on what it heard in company."""
-    found = reason_to_act(
+    result = reason_to_act(
         AutonomyConfig(**config),
         has_goal=goal,
         has_company=company,
         has_heard=heard,
         is_anybody_online=True,
     )
-    assert reason == found
+    assert reason == result
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_a_game_that_nobody_plays_is_no_reason(
     reason: str | None, config: dict[str, Any], company: bool, online: bool
 ) -> None:
     """Goals wait, unless the owner lets the assistant work while nobody is online."""
-    found = reason_to_act(
+    result = reason_to_act(
         AutonomyConfig(**config),
         has_goal=True,
         has_company=company,
         has_heard=True,
         is_anybody_online=online,
     )
-    assert reason == found
+    assert reason == result
 
 
 def test_the_first_act_waits_its_time() -> None:

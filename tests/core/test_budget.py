@@ -108,9 +108,9 @@ def test_what_counts_is_used_and_held() -> None:
 
 def test_standings_name_every_cap_of_a_span() -> None:
     caps = Caps(tokens_per_day=100)
-    found = list(standings(TODAY, BudgetSpan.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
+    rows = list(standings(TODAY, BudgetSpan.DAY, Total(prompt_tokens=7, granted_tokens=10), caps))
     assert [("tokens_per_day", 7, 110), ("cost_per_day", 0, 0)] == [
-        (standing.name, standing.used, standing.allowed) for standing in found
+        (standing.name, standing.used, standing.allowed) for standing in rows
     ]
     assert ((BudgetSpan.DAY, "tokens_per_day", 100),) == caps_set(caps)
 

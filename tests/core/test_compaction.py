@@ -48,8 +48,8 @@ FRESH = st.lists(st.sampled_from([None, "*#1", "*#2", ""]), max_size=12)
 
 def turn_of(owner: str | None, text: str = "hello", *, long: bool = False) -> list[Message]:
     """A turn of three messages, open or private to somebody."""
-    told = user_message(f'Tom says to you: "{text}"' + " and so on" * (100 if long else 0))
-    turn = [told, call_message(SAY), result_message(SAY, ToolResult(True, "said"))]
+    message = user_message(f'Tom says to you: "{text}"' + " and so on" * (100 if long else 0))
+    turn = [message, call_message(SAY), result_message(SAY, ToolResult(True, "said"))]
     return turn if owner is None else marked_private(turn, owner)
 
 
@@ -61,13 +61,13 @@ def talk_of(*owners: str | None, long: bool = False) -> list[Message]:
 @given(TURNS, st.integers(-2, 30))
 def test_split_parts_no_call_from_its_results(turns: list[list[int]], window: int) -> None:
     history = history_of(turns)
-    old, kept = split(history, window)
-    assert history == [*old, *kept]
+    old, recent = split(history, window)
+    assert history == [*old, *recent]
     assert is_acceptable(old)
-    assert is_acceptable(kept)
+    assert is_acceptable(recent)
     newest = max((i for i, m in enumerate(history) if m["role"] == "user"), default=0)
-    assert len(kept) <= window or kept == history[newest:]
-    assert bool(kept) is bool(history)
+    assert len(recent) <= window or recent == history[newest:]
+    assert bool(recent) is bool(history)
 
 
 def test_split_of_scraps() -> None:
@@ -182,9 +182,9 @@ def test_the_lines_are_bounded() -> None:
 
 
 def test_the_request() -> None:
-    system, told = compaction_request(talk_of(None))
+    system, message = compaction_request(talk_of(None))
     assert ("system", DEFAULT_COMPACTION_PROMPT) == (system["role"], system["content"])
-    assert told == user_message(format_messages_for_compaction(talk_of(None)))
+    assert message == user_message(format_messages_for_compaction(talk_of(None)))
     assert "Briefly." == compaction_request(talk_of(None), "Briefly.")[0]["content"]
 
 
@@ -244,13 +244,13 @@ def test_a_summary_is_bounded() -> None:
 def test_summaries_take_the_place_of_the_old() -> None:
     """Later messages stay; if messages that were to stay are gone, nothing is replaced."""
     history = talk_of(*[None] * 10)
-    _, kept = split(history, 6)
+    _, recent = split(history, 6)
     later = [*history, *turn_of(None, "later")]
     summaries = [summary_message("open"), summary_message("secret", "*#1")]
-    replaced = replace(later, kept, summaries)
+    replaced = replace(later, recent, summaries)
     assert [*summaries, *later[-9:]] == replaced
-    assert replaced == replace(later[20:], kept, summaries)
-    assert None is replace(turn_of(None), kept, [])
+    assert replaced == replace(later[20:], recent, summaries)
+    assert None is replace(turn_of(None), recent, [])
 
 
 @given(FRESH, st.integers(0, 3), st.integers(0, 40), st.integers(0, 2000))

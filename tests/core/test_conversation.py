@@ -194,8 +194,8 @@ def test_trim_gives_a_copy() -> None:
 )
 def test_what_is_kept_of_a_call_can_be_sent(name: str, arguments: str, call: ToolCall) -> None:
     """A tool name or number that JSON or the API does not allow must not spoil the history."""
-    kept = call_message(call)["tool_calls"][0]["function"]
-    assert (name, arguments) == (kept["name"], kept["arguments"])
+    function = call_message(call)["tool_calls"][0]["function"]
+    assert (name, arguments) == (function["name"], function["arguments"])
 
 
 def test_the_same_role_in_a_row_is_one_message() -> None:
@@ -215,9 +215,9 @@ def test_a_turn_that_ends_with_a_tool_is_closed() -> None:
 
 def test_a_call_without_a_result_is_told_before_what_follows() -> None:
     """A small model is shown examples in this order."""
-    told = as_fallback([call_message(LOOK), user_message("next"), call_message(LOOK)])
-    assert ["assistant", "user", "assistant"] == [message["role"] for message in told]
-    assert "next" == told[1]["content"]
+    messages = as_fallback([call_message(LOOK), user_message("next"), call_message(LOOK)])
+    assert ["assistant", "user", "assistant"] == [message["role"] for message in messages]
+    assert "next" == messages[1]["content"]
 
 
 def test_what_closes_a_turn_is_plain() -> None:

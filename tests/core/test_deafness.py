@@ -43,5 +43,5 @@ def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...
 
 def test_the_newest_bare_line_is_dated() -> None:
     records = [DecisionTrace(3, 3.0, BARE, IGNORED), DecisionTrace(2, 2.0, BARE, IGNORED)]
-    found = listened([*records, DecisionTrace(1, 1.0, MARKED, IGNORED)], NAMES)
-    assert (1, 2, 3.0) == (found.marked, found.bare, found.newest_bare_at)
+    counts = listened([*records, DecisionTrace(1, 1.0, MARKED, IGNORED)], NAMES)
+    assert (1, 2, 3.0) == (counts.marked, counts.bare, counts.newest_bare_at)

@@ -42,8 +42,8 @@ def filled(*verdicts: Verdict) -> DecisionTraces:
 def test_a_message_has_a_number() -> None:
     records = filled(ANSWERED, IGNORED, ANSWERED)
     assert 3 == records.count
-    found = [records.find(number) for number in (1, 2, 3)]
-    assert [ANSWERED, IGNORED, ANSWERED] == [record.verdict for record in found if record]
+    traces = [records.find(number) for number in (1, 2, 3)]
+    assert [ANSWERED, IGNORED, ANSWERED] == [record.verdict for record in traces if record]
     assert (None, None) == (records.find(0), records.find(4))
 
 
@@ -115,8 +115,8 @@ def test_a_record_keeps_its_first_steps_and_its_end() -> None:
     record = DecisionTraces().add(100.0, make_heard(), ANSWERED)
     for number in range(12):
         record.note(f"step {number}")
-    kept = (*range(5), *range(7, 12))
-    assert [f"step {number}" for number in kept] == [step for step, _ in record.steps]
+    places = (*range(5), *range(7, 12))
+    assert [f"step {number}" for number in places] == [step for step, _ in record.steps]
 
 
 @given(HEARD, EARS, STANDINGS, STEPS)

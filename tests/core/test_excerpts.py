@@ -52,6 +52,6 @@ def test_words_that_stand_together_count_more_than_one_alone() -> None:
 
 @given(st.text(), st.text(), st.integers(3, 60))
 def test_the_limit_holds(text: str, about: str, limit: int) -> None:
-    told = excerpt(text, about, limit)
-    assert len(told) <= limit
-    assert told == " ".join(told.split())
+    result = excerpt(text, about, limit)
+    assert len(result) <= limit
+    assert result == " ".join(result.split())

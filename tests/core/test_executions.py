@@ -36,7 +36,7 @@ def told(success: bool = True, name: str = "say", milliseconds: int = 5) -> Audi
 
 class TestFactOfACall:
     def test_all_of_an_open_one(self) -> None:
-        made = executions.tool_executed(make_turn(), SAY, DONE, seconds=0.0125)
+        event = executions.tool_executed(make_turn(), SAY, DONE, seconds=0.0125)
         expected = {
             "tick": 3,
             "call_id": "c1",
@@ -49,7 +49,7 @@ class TestFactOfACall:
             "provider": "openrouter",
             "model": "maker/small",
         }
-        assert audit_event("ToolExecuted", **expected) == made
+        assert audit_event("ToolExecuted", **expected) == event
 
     def test_of_a_private_one_no_word(self) -> None:
         """The words, the model's reasoning, and an error that quotes them all stay out."""
@@ -61,19 +61,19 @@ class TestFactOfACall:
 
     def test_long_things_are_short(self) -> None:
         call = ToolCall("c", "say", {f"a{number}": "x" * 500 for number in range(50)})
-        kept = executions.shown(call.arguments, is_private=False)
-        assert (20, 80) == (len(kept), max(map(len, kept.values())))
+        arguments = executions.shown(call.arguments, is_private=False)
+        assert (20, 80) == (len(arguments), max(map(len, arguments.values())))
 
     def test_an_error_is_told(self) -> None:
         wrong = ToolResult(False, "there is no door", Fault.FAILED)
-        made = executions.tool_executed(make_turn(), SAY, wrong, seconds=0)
-        assert (False, "there is no door") == (made.details["success"], made.details["error"])
+        event = executions.tool_executed(make_turn(), SAY, wrong, seconds=0)
+        assert (False, "there is no door") == (event.details["success"], event.details["error"])
 
     def test_a_private_failure_without_a_fault_is_told_in_one_word(self) -> None:
         """A game's own tool may have put anything into its error."""
         lost = ToolResult(False, "Mira is not here")
-        made = executions.tool_executed(make_turn(is_private=True), SAY, lost, seconds=0)
-        assert "failed" == made.details["error"]
+        event = executions.tool_executed(make_turn(is_private=True), SAY, lost, seconds=0)
+        assert "failed" == event.details["error"]
 
     def test_hole_a6_names_are_words_too(self) -> None:
         """A model may hide private words in names of tools and arguments, and in numbers.
@@ -90,9 +90,9 @@ class TestFactOfACall:
         )
         assert ("(9 characters)", "look") == (details["tool_name"], named.details["tool_name"])
         assert {"argument 1", "argument 2"} == set(named.details["parameters"])
-        for kept in (details, named.details):
-            assert secret not in str(kept["parameters"])
-            assert "4711" not in str(kept)
+        for each in (details, named.details):
+            assert secret not in str(each["parameters"])
+            assert "4711" not in str(each)
         open_turn = make_turn()
         open_turn.asides["c1"] = "*#9"
         aside = ToolCall("c1", "whisper", {"target": "Mira", "message": secret})
@@ -104,7 +104,7 @@ class TestFactOfATick:
         turn = make_turn()
         turn.acts = ["look", "say"]
         turn.usage, turn.model_calls = TokenUsage(10, 3), 2
-        made = executions.tick_completed(turn, "answered", stop="terminal_tool", seconds=1.5)
+        event = executions.tick_completed(turn, "answered", stop="terminal_tool", seconds=1.5)
         expected = {
             "tick_number": 3,
             "duration_ms": 1500,
@@ -117,11 +117,11 @@ class TestFactOfATick:
             "events": [7],
             "person": "*#3",
         }
-        assert audit_event("TickCompleted", **expected) == made
+        assert audit_event("TickCompleted", **expected) == event
 
     def test_one_that_did_nothing(self) -> None:
-        made = executions.tick_completed(make_turn(), "silent", stop="noop", seconds=0)
-        assert "none" == made.details["action_taken"]
+        event = executions.tick_completed(make_turn(), "silent", stop="noop", seconds=0)
+        assert "none" == event.details["action_taken"]
 
     @pytest.mark.parametrize(
         ("expected", "stop"),

@@ -45,9 +45,9 @@ def test_what_there_is_none_of_is_not_told() -> None:
 
 
 def test_what_is_too_long_is_cut_line_by_line() -> None:
-    told = scoring_request(["a" * 500, "b"]).as_prompt(is_known=False, longest=20).splitlines()
-    assert 3 == len(told)
-    assert 20 == len(json.loads(told[1].removeprefix("1: ")))
+    lines = scoring_request(["a" * 500, "b"]).as_prompt(is_known=False, longest=20).splitlines()
+    assert 3 == len(lines)
+    assert 20 == len(json.loads(lines[1].removeprefix("1: ")))
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def item(**changed: Any) -> dict[str, Any]:
     ],
 )  # fmt: skip
 def test_facts(drawn: DerivedMemory | None, changed: dict[str, Any]) -> None:
-    found = read_derived(json.dumps([item(**changed), "junk"]), 2, 1)
-    assert ([] if drawn is None else [drawn]) == found
+    facts = read_derived(json.dumps([item(**changed), "junk"]), 2, 1)
+    assert ([] if drawn is None else [drawn]) == facts
 
 
 def test_a_fact_has_the_place_that_others_name_it_by() -> None:
     """Items before it that are no facts count too."""
-    found = read_derived(json.dumps(["junk", item(fact=""), item(), item(fact="x")]), 2)
-    assert [2, 3] == [drawn.place for drawn in found or ()]
+    facts = read_derived(json.dumps(["junk", item(fact=""), item(), item(fact="x")]), 2)
+    assert [2, 3] == [drawn.place for drawn in facts or ()]
 
 
 def test_no_facts() -> None:

@@ -118,7 +118,7 @@ def test_turns_that_say_whose_they_are() -> None:
 
 def test_what_she_was_overheard_to_say() -> None:
     """The heading goes too where nothing else was overheard."""
-    said = 'Meanwhile you noticed:\n- Mira said: "x" (trust 0.4)\n{more}\nTom says to you: "hi"'
+    text = 'Meanwhile you noticed:\n- Mira said: "x" (trust 0.4)\n{more}\nTom says to you: "hi"'
     for more, expected in (
         ("", 'Tom says to you: "hi"'),
         (
@@ -126,7 +126,7 @@ def test_what_she_was_overheard_to_say() -> None:
             'Meanwhile you noticed:\n- Zed did: "somebody, hi"\n\nTom says to you: "hi"',
         ),
     ):
-        history = marked(turn(said.replace("{more}", more)), OF, TOMS)
+        history = marked(turn(text.replace("{more}", more)), OF, TOMS)
         assert expected == history_without(history, {HERS}, MIRA)[0]["content"], more
     odd = user_message("Meanwhile you noticed:\n- Mira said: x")
     assert ["Meanwhile you noticed:\n- somebody said: x"] == [
@@ -173,8 +173,8 @@ def test_summaries(summary: str, left: str) -> None:
     """Sentences that name her go; a summary of plain lines loses her turns."""
     assert left == summary_without(summary, MIRA)
     history = [summary_message(summary, TOMS)]
-    told = [(summary_text(m), m[PRIVATE_TO]) for m in history_without(history, {HERS}, MIRA)]
-    assert ([(left, TOMS)] if left else []) == told
+    summaries = [(summary_text(m), m[PRIVATE_TO]) for m in history_without(history, {HERS}, MIRA)]
+    assert ([(left, TOMS)] if left else []) == summaries
 
 
 def test_a_summary_that_is_private_to_her() -> None:

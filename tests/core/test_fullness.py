@@ -33,8 +33,8 @@ from evennia_ai.core.turn.fullness import ADVICE, Fullness
 )
 def test_a_check(ok: bool, tokens: int, most: int, told: str) -> None:
     """A quarter of the context must be left for talk and answer."""
-    found, text = Fullness(tokens, 690, most).checked("Ada")
-    assert ok is found
+    is_ok, text = Fullness(tokens, 690, most).checked("Ada")
+    assert ok is is_ok
     assert text.endswith(told)
 
 

@@ -157,9 +157,9 @@ def test_a_goal_waits_for_its_time() -> None:
 
 
 def _next(goals: StoredGoals) -> int:
-    found = next_step(goals)
-    assert found is not None
-    return found["id"]
+    goal = next_step(goals)
+    assert goal is not None
+    return goal["id"]
 
 
 def test_parts_wait_with_their_whole() -> None:
@@ -212,9 +212,9 @@ def test_lateness_is_counted_on_the_wall() -> None:
     timing = read("at dusk", fast, NAMED_HOURS)
     hours = fast[GAME].until(timing) / HOUR
     for late, is_missed in ((0.25, False), (0.26, True)):
-        found = passed(timing, clocks(hours + late, rate=60)[GAME], LATE)
-        assert found is not None
-        assert is_missed == bool(found.missed)
+        outcome = passed(timing, clocks(hours + late, rate=60)[GAME], LATE)
+        assert outcome is not None
+        assert is_missed == bool(outcome.missed)
 
 
 def test_a_daily_goal_has_no_parts() -> None:

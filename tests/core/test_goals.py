@@ -209,7 +209,7 @@ def test_what_has_room_for_parts() -> None:
         deep, _ = add(deep, f"level {number + 1}", parent=number)
     nearly, full = made(*[5] * (MOST_GOALS - 1)), made(*[5] * MOST_GOALS)
     daily = add({}, "ring the bell", timing=DAILY)[0]
-    for goals, number, told in (
+    for goals, number, problem in (
         (made(5), 2, "no open goal has the number 2; open are: 1"),
         (tree(), 3, "goal 3 has parts already; a goal is split once"),
         (deep, MOST_DEPTH, "goal 4 is 4 deep already, and has no parts"),
@@ -220,7 +220,7 @@ def test_what_has_room_for_parts() -> None:
         for ask in (require_splittable, lambda *asked: split(*asked, ["one", "two"])):
             with pytest.raises(ValueError) as caught:
                 ask(goals, number)
-            assert told == str(caught.value)
+            assert problem == str(caught.value)
     fits = made(*[5] * (MOST_GOALS - 2))
     assert 1 == require_splittable(fits, 1)["id"]
     assert MOST_GOALS == len(active(split(fits, 1, ["one", "two"])[0]))
@@ -251,7 +251,7 @@ def test_goals_of_an_older_version_are_at_the_top() -> None:
 
 def test_what_is_asked_to_split_a_goal() -> None:
     asked = split_request('find "the" atlas', ["1. find it", "  2. ask Tom"])
-    told = asked.as_prompt(is_known=False)
+    text = asked.as_prompt(is_known=False)
     assert "into 2 to 7 parts" in asked.prompt
     goals = 'All goals:\n1: "1. find it"\n2: "2. ask Tom"'
-    assert f'The goal:\n1: "find \\"the\\" atlas"\n\n{goals}' == told
+    assert f'The goal:\n1: "find \\"the\\" atlas"\n\n{goals}' == text

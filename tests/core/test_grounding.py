@@ -192,10 +192,10 @@ def test_what_answered_the_same_word_is_preferred() -> None:
 def test_a_question_is_its_own_example() -> None:
     """The same words win over something a little closer in meaning."""
     name = Note("I am Ada.", "who are you? I am Ada.", "who are you?")
-    made = Note("A smith made me.", "who made you? A smith made me.", "who made you?")
+    note = Note("A smith made me.", "who made you? A smith made me.", "who made you?")
     alike = dict.fromkeys((name.text, name.question), 0.6)
-    alike |= dict.fromkeys((made.text, made.question), 0.7)
-    assert name == best([made, name], AskedLine("Who are you"), [alike])
+    alike |= dict.fromkeys((note.text, note.question), 0.7)
+    assert name == best([note, name], AskedLine("Who are you"), [alike])
 
 
 def test_a_line_like_a_decoy_has_no_answer() -> None:
@@ -210,12 +210,12 @@ def test_a_line_like_a_decoy_has_no_answer() -> None:
 
 def test_a_person_is_reminded_only_when_they_ask_for_it() -> None:
     """Their own words are no answer to a question about the world."""
-    told = Note("You collect teapots.", "I collect teapots", is_reminder=True)
-    alike = [{told.key: 0.9}]
-    assert told == best([told], AskedLine("what do I collect?"), alike)
-    assert best([told], AskedLine("are there teapots?"), alike) is None
-    assert best([told], AskedLine("may I collect teapots?"), alike) is None
-    assert best([told], AskedLine("how do I find teapots?"), alike) is None
+    note = Note("You collect teapots.", "I collect teapots", is_reminder=True)
+    alike = [{note.key: 0.9}]
+    assert note == best([note], AskedLine("what do I collect?"), alike)
+    assert best([note], AskedLine("are there teapots?"), alike) is None
+    assert best([note], AskedLine("may I collect teapots?"), alike) is None
+    assert best([note], AskedLine("how do I find teapots?"), alike) is None
 
 
 @pytest.mark.parametrize(
@@ -241,8 +241,8 @@ def test_who_says_me_does_not_always_ask_back(
     line: str, likeness: float, is_reminded: bool
 ) -> None:
     """A line about oneself is not always a question about what one said earlier."""
-    told = Note("Your name is Jo.", "my name is Jo", is_reminder=True)
-    assert is_reminded is (told == best([told], AskedLine(line), [{told.key: likeness}]))
+    note = Note("Your name is Jo.", "my name is Jo", is_reminder=True)
+    assert is_reminded is (note == best([note], AskedLine(line), [{note.key: likeness}]))
 
 
 @pytest.mark.parametrize(

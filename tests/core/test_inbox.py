@@ -63,33 +63,33 @@ def test_event_of_another_version_is_read() -> None:
 
 def test_oldest_message_leaves_but_not_the_one_being_answered() -> None:
     events = [stored("m1"), stored("m2"), stored("m3")]
-    kept, dropped = push(events, stored("m4"), limit=3, busy={"m1"})
-    assert ("m1 m3 m4", "m2") == (names(kept), names(dropped))
+    inbox, dropped = push(events, stored("m4"), limit=3, busy={"m1"})
+    assert ("m1 m3 m4", "m2") == (names(inbox), names(dropped))
 
 
 def test_a_newcomer_stays_beside_what_is_being_answered() -> None:
     """Events that are being answered do not leave, so one more may always wait."""
     events = [stored("m1"), stored("m2")]
     busy = {"m1", "m2"}
-    kept, dropped = push(events, stored("m3", person="*#4"), limit=2, busy=busy)
-    assert ("m1 m2 m3", "") == (names(kept), names(dropped))
-    kept, dropped = push(kept, stored("m4", person="*#5"), limit=2, busy=busy)
-    assert ("m1 m2 m4", "m3") == (names(kept), names(dropped))
+    inbox, dropped = push(events, stored("m3", person="*#4"), limit=2, busy=busy)
+    assert ("m1 m2 m3", "") == (names(inbox), names(dropped))
+    inbox, dropped = push(inbox, stored("m4", person="*#5"), limit=2, busy=busy)
+    assert ("m1 m2 m4", "m3") == (names(inbox), names(dropped))
 
 
 def test_the_loudest_makes_room() -> None:
     """A person who fills the inbox loses their own oldest message, not another's."""
     events = [stored("mia", person="*#4"), *(stored(f"tom{n}") for n in range(3))]
-    kept, dropped = push(events, stored("eve", person="*#5"), limit=4)
-    assert ("mia tom1 tom2 eve", "tom0") == (names(kept), names(dropped))
-    kept, dropped = push(kept, stored("tom3"), limit=4)
-    assert ("mia tom2 eve tom3", "tom1") == (names(kept), names(dropped))
+    inbox, dropped = push(events, stored("eve", person="*#5"), limit=4)
+    assert ("mia tom1 tom2 eve", "tom0") == (names(inbox), names(dropped))
+    inbox, dropped = push(inbox, stored("tom3"), limit=4)
+    assert ("mia tom2 eve tom3", "tom1") == (names(inbox), names(dropped))
 
 
 def test_among_equals_the_first_makes_room() -> None:
     events = [stored("mia", person="*#4"), stored("tom")]
-    kept, dropped = push(events, stored("eve", person="*#5"), limit=2)
-    assert ("tom eve", "mia") == (names(kept), names(dropped))
+    inbox, dropped = push(events, stored("eve", person="*#5"), limit=2)
+    assert ("tom eve", "mia") == (names(inbox), names(dropped))
 
 
 def test_characters_of_one_player_are_one_person() -> None:
@@ -103,8 +103,8 @@ def test_characters_of_one_player_are_one_person() -> None:
 
 def test_limit_below_one_counts_as_one() -> None:
     """Otherwise nothing would ever be answered."""
-    kept, dropped = push([], stored("m1"), limit=0)
-    assert ("m1", "") == (names(kept), names(dropped))
+    inbox, dropped = push([], stored("m1"), limit=0)
+    assert ("m1", "") == (names(inbox), names(dropped))
 
 
 ARRIVALS = st.lists(

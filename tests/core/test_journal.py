@@ -50,8 +50,8 @@ def test_what_an_earlier_turn_told() -> None:
     assert [] == told_lines(user_message("What next?\nNothing."))
     # A stored message of another origin may look like a line and hold no JSON.
     assert [] == told_lines(user_message(r'Tom says: "a \q b"'))
-    told = told_lines(summary_message("Tom left. He sang."))
-    assert [ToldLine("", "Tom left."), ToldLine("", "He sang.")] == told
+    entries = told_lines(summary_message("Tom left. He sang."))
+    assert [ToldLine("", "Tom left."), ToldLine("", "He sang.")] == entries
 
 
 def test_an_entry_as_a_line() -> None:
@@ -118,8 +118,8 @@ def test_nothing_is_believed_more_than_what_was_heard(
 )
 def test_an_earlier_rumour_stays_one(expected: float, earlier: str) -> None:
     """Only where the note repeats it, and no words of this turn more."""
-    said = ("the mill, the mayor's vault", 0.7) if "mill" in earlier else ("note that", 0.7)
-    assert expected == believed("The vault of the mayor is open", [said], 0.9, [(earlier, 0.4)])
+    rumour = ("the mill, the mayor's vault", 0.7) if "mill" in earlier else ("note that", 0.7)
+    assert expected == believed("The vault of the mayor is open", [rumour], 0.9, [(earlier, 0.4)])
     assert 0.9 == believed("The vault", [], 0.9, [("a ship", 0.4)])
 
 

@@ -174,8 +174,8 @@ def test_f2_a_no_in_full() -> None:
         "raise execution_config.max_iterations_per_tick, or set safety_config.on_limit.mode to "
         "interactive or auto_extend; partial results are kept"
     )
-    told = denial_text(LimitKind.ITERATIONS, 5, "t1", DecisionReason.ASK_TIMEOUT, has_partial=True)
-    assert expected == told
+    text = denial_text(LimitKind.ITERATIONS, 5, "t1", DecisionReason.ASK_TIMEOUT, has_partial=True)
+    assert expected == text
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def told(*known: Any, said: tuple[str, ...] = ("the old mill",), holds: bool = T
 )
 def test_further_keywords(also_as: Any, heard: list[bool]) -> None:
     entry = lore("x", LoreTerms(also=("night", "Fog"), also_as=also_as))
-    said = ("the mill", "the mill by night", "mill, night, fog")
-    assert heard == [bool(told(entry, said=(line,))) for line in said]
+    lines = ("the mill", "the mill by night", "mill, night, fog")
+    assert heard == [bool(told(entry, said=(line,))) for line in lines]
     assert [] == told(entry, said=("night and fog",))
 
 
@@ -106,9 +106,9 @@ def test_importance_priority_and_order() -> None:
 
 def test_depth_is_how_far_back_words_count() -> None:
     """Without a depth only the newest message counts."""
-    said = ("hm", "well", "the mill")
-    found = [bool(told(lore("x", LoreTerms(depth=d)), said=said)) for d in (0, 1, 2, 3)]
-    assert [False, False, False, True] == found
+    lines = ("hm", "well", "the mill")
+    results = [bool(told(lore("x", LoreTerms(depth=d)), said=lines)) for d in (0, 1, 2, 3)]
+    assert [False, False, False, True] == results
     assert [] == told(lore("x", tags=("old mill",)), said=("old", "mill"))
 
 

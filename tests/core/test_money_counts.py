@@ -146,9 +146,9 @@ def test_hole_d25_the_payer_is_marked_where_it_is_another() -> None:
 def test_hole_d25_talk_is_shared_by_its_tokens() -> None:
     """Messages of nobody are shared by all."""
     toms, miras = marked([SAID], OF, TOM)[0], marked([SAID], OF, MIRA)[0]
-    found = shares([toms, toms, SAID, miras], len)
-    assert {TOM, MIRA} == set(found)
-    assert found[TOM] == 2 * found[MIRA]
+    portions = shares([toms, toms, SAID, miras], len)
+    assert {TOM, MIRA} == set(portions)
+    assert portions[TOM] == 2 * portions[MIRA]
     assert {""} == set(shares([SAID], len))
     assert {} == shares([], len)
 

@@ -61,9 +61,9 @@ def _all_notices() -> Iterator[Notice]:
 
 def test_no_first_line_has_a_word_of_machines() -> None:
     """The first line of every limit, end and cause is one line without technical names."""
-    told = list(_all_notices())
-    assert len(told) > 300
-    for notice in told:
+    all_notices = list(_all_notices())
+    assert len(all_notices) > 300
+    for notice in all_notices:
         assert not MACHINE.search(notice.line), notice.line
         assert "\n" not in notice.line
         assert notice.line[0].isupper()

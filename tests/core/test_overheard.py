@@ -53,15 +53,15 @@ def test_it_survives_storing(heard: Heard, trust: float) -> None:
 @given(SIZES, st.integers(0, 6), st.integers(0, 500))
 def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, characters: int) -> None:
     """The newest that fit are kept, and one more would not fit."""
-    kept: list[Overheard] = []
+    items: list[Overheard] = []
     for number, size in enumerate(sizes):
-        before = [*kept, overheard(size, number)]
-        kept = with_newest(kept, before[-1], messages=messages, characters=characters)
-        assert before[len(before) - len(kept) :] == kept
-        assert messages >= len(kept)
-        assert characters >= sum(len(item.body) for item in kept)
-        one_more = before[len(before) - len(kept) - 1 :]
-        if len(kept) < len(before):
+        before = [*items, overheard(size, number)]
+        items = with_newest(items, before[-1], messages=messages, characters=characters)
+        assert before[len(before) - len(items) :] == items
+        assert messages >= len(items)
+        assert characters >= sum(len(item.body) for item in items)
+        one_more = before[len(before) - len(items) - 1 :]
+        if len(items) < len(before):
             size_of_more = sum(len(item.body) for item in one_more)
             assert messages < len(one_more) or characters < size_of_more
 
@@ -79,19 +79,19 @@ def test_bounded_by_count_and_by_size(sizes: list[int], messages: int, character
     ],
 )
 def test_keep(left: list[int], messages: int, characters: int) -> None:
-    kept = with_newest(
+    items = with_newest(
         [overheard(1), overheard(2), overheard(3)],
         overheard(4),
         messages=messages,
         characters=characters,
     )
-    assert left == [len(item.body) for item in kept]
+    assert left == [len(item.body) for item in items]
 
 
 def test_keep_leaves_its_argument_alone() -> None:
-    kept = [overheard(1), overheard(2)]
-    with_newest(kept, overheard(3), messages=1, characters=9)
-    assert [overheard(1), overheard(2)] == kept
+    items = [overheard(1), overheard(2)]
+    with_newest(items, overheard(3), messages=1, characters=9)
+    assert [overheard(1), overheard(2)] == items
 
 
 @pytest.mark.parametrize("source", Source)
@@ -105,12 +105,12 @@ def test_private_words_are_for_their_speaker(source: Source) -> None:
 @given(st.lists(HEARD, max_size=8), st.sampled_from(["*#3", "#7"]))
 def test_tellable(heard: list[Heard], person: str) -> None:
     """A turn is told all open words, and private ones only of its own person."""
-    kept = [Overheard.from_heard(message, 0.5) for message in heard]
-    told = tellable(kept, person)
-    assert told == tuple(item for item in kept if item in told)
-    for item in kept:
+    items = [Overheard.from_heard(message, 0.5) for message in heard]
+    result = tellable(items, person)
+    assert result == tuple(item for item in items if item in result)
+    for item in items:
         is_private = item.source in PRIVATE
-        assert (not is_private or item.person == person) is (item in told)
+        assert (not is_private or item.person == person) is (item in result)
 
 
 @pytest.mark.parametrize("changes", [{"person": ""}, {"person": "", "sender_id": ""}])

@@ -69,8 +69,8 @@ PROSE = st.lists(PROSE_WORDS, min_size=1, max_size=12).map(" ".join)
     ],
 )
 def test_plain_words(words: str, text: str) -> None:
-    found = phrase(text, OWN, OTHERS)
-    assert (words, "", "") == (found.words, found.before, found.after)
+    result = phrase(text, OWN, OTHERS)
+    assert (words, "", "") == (result.words, result.before, result.after)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +91,8 @@ def test_plain_words(words: str, text: str) -> None:
 )
 def test_stage_directions(before: str, words: str, after: str, text: str) -> None:
     """Deeds are told from words by their place and by their verb."""
-    found = phrase(text, OWN, OTHERS)
-    assert (before, words, after) == (found.before, found.words, found.after)
+    result = phrase(text, OWN, OTHERS)
+    assert (before, words, after) == (result.before, result.words, result.after)
 
 
 def test_names_of_any_letters() -> None:
@@ -101,8 +101,8 @@ def test_names_of_any_letters() -> None:
 
 
 def test_stage_directions_are_kept_where_that_is_set() -> None:
-    found = phrase("*smiles* **Hello.**", OWN, OTHERS, StageDirections.KEEP)
-    assert ("*smiles* Hello.", "", "") == (found.words, found.before, found.after)
+    result = phrase("*smiles* **Hello.**", OWN, OTHERS, StageDirections.KEEP)
+    assert ("*smiles* Hello.", "", "") == (result.words, result.before, result.after)
 
 
 @pytest.mark.parametrize(
@@ -147,24 +147,24 @@ def test_it_never_grows_and_is_done_at_once(text: str) -> None:
         assert len(once) <= len(text)
         assert once == plain(once, OWN, OTHERS, keeps_stars=keeps)
     for wish in StageDirections:
-        found = phrase(text, OWN, OTHERS, wish)
-        assert found.words == plain(found.words, OWN, OTHERS, keeps_stars=wish == "keep")
-        parts = (found.before, found.words, found.after)
+        result = phrase(text, OWN, OTHERS, wish)
+        assert result.words == plain(result.words, OWN, OTHERS, keeps_stars=wish == "keep")
+        parts = (result.before, result.words, result.after)
         # A bare verb gets its ending, for which its two stars made room.
         assert sum(map(len, parts)) <= len(text)
 
 
 @given(PROSE)
 def test_prose_stays_as_it_is(text: str) -> None:
-    found = phrase(text, OWN, OTHERS)
-    assert (text, "", "") == (found.words, found.before, found.after)
+    result = phrase(text, OWN, OTHERS)
+    assert (text, "", "") == (result.words, result.before, result.after)
 
 
 @given(st.text(alphabet="ab *\n-#>_`~[]():/.!", max_size=60))
 def test_no_word_is_lost_by_markdown(text: str) -> None:
-    kept = without_markdown(text)
+    result = without_markdown(text)
     if "](" not in text:
-        assert [ch for ch in text if ch.isalnum()] == [ch for ch in kept if ch.isalnum()]
+        assert [ch for ch in text if ch.isalnum()] == [ch for ch in result if ch.isalnum()]
 
 
 @given(MODEL_TEXT)

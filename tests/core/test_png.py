@@ -79,13 +79,13 @@ def test_what_is_damaged_is_refused(raw: bytes, told: str) -> None:
     ],
 )
 def test_texts(kind: bytes, rest: bytes, text: bytes | str) -> None:
-    found = Chunk(kind, b"Chara\0" + rest)
-    assert "chara" == png.keyword_of(found)
+    piece = Chunk(kind, b"Chara\0" + rest)
+    assert "chara" == png.keyword_of(piece)
     if isinstance(text, bytes):
-        assert text == png.text_of(found)
+        assert text == png.text_of(piece)
         return
     with pytest.raises(ImportFileError, match=text):
-        png.text_of(found)
+        png.text_of(piece)
 
 
 def test_keywords() -> None:

@@ -18,8 +18,8 @@ from evennia_ai.core.memory.portraits import (
 
 
 def test_what_is_asked() -> None:
-    told = portrait_request('Tom", "x', [Shown("Tom has a boat.")], []).as_prompt(is_known=False)
-    assert 'The being:\n1: "Tom\\", \\"x"\n\nObservations:\n1: "Tom has a boat."' == told
+    text = portrait_request('Tom", "x', [Shown("Tom has a boat.")], []).as_prompt(is_known=False)
+    assert 'The being:\n1: "Tom\\", \\"x"\n\nObservations:\n1: "Tom has a boat."' == text
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ def test_what_cannot_be_read(text: str) -> None:
 
 def test_attributes_are_few_and_each_once() -> None:
     given = ["a", "a", 7, "", *map(str, range(20))]
-    found = read_portrait(json.dumps({"attributes": given}))
-    assert found is not None
-    assert ("a", "0", MOST_ATTRIBUTES) == (*found.attributes[:2], len(found.attributes))
+    portrait = read_portrait(json.dumps({"attributes": given}))
+    assert portrait is not None
+    assert ("a", "0", MOST_ATTRIBUTES) == (*portrait.attributes[:2], len(portrait.attributes))
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ class Kept:
 
     def stored(self) -> list[Message]:
         """The turn as it enters the history."""
-        said = self.said()
-        return marked_private(said, self.person) if self.is_private else said
+        messages = self.said()
+        return marked_private(messages, self.person) if self.is_private else messages
 
     def may_be_known_to(self, person: str) -> bool:
         return not self.is_private or self.person == person
@@ -138,10 +138,10 @@ def test_it_survives_storing(turns: list[Kept], person: str) -> None:
 
 
 def test_the_history_itself_is_left_alone() -> None:
-    said = [user_message("whisper")]
-    history = marked_private(said, TOM)
+    messages = [user_message("whisper")]
+    history = marked_private(messages, TOM)
     visible_history(history, TOM)[0]["content"] = "changed"
-    assert [user_message("whisper")] == said
+    assert [user_message("whisper")] == messages
     assert [{**user_message("whisper"), PRIVATE_TO: TOM}] == history
 
 
@@ -172,8 +172,8 @@ def test_origin_of(person: str, people: set[str], has_unkept: bool) -> None:
 
 def test_a_summary_is_of_all_whom_it_sums_up() -> None:
     """Also one that sums up an earlier summary; what may not be kept stays marked."""
-    told = marked(marked([user_message("open")], OF, EVE), UNKEPT, True)
-    first = marked_as_summary_of(user_message("Eve came."), told)
+    message = marked(marked([user_message("open")], OF, EVE), UNKEPT, True)
+    first = marked_as_summary_of(user_message("Eve came."), message)
     later = marked([user_message("open")], OF, f"{MIA}~1a2b3c4d")
     second = marked_as_summary_of(user_message("Eve and somebody came."), [first, *later])
     assert ({EVE, MIA}, True) == origin_of([second], TOM)
@@ -181,6 +181,6 @@ def test_a_summary_is_of_all_whom_it_sums_up() -> None:
 
 
 def test_a_turn_of_which_all_is_kept_has_no_mark() -> None:
-    said = [user_message("open")]
-    assert said == marked(said, UNKEPT, False)
-    assert (frozenset(), False) == origin_of(said, TOM)
+    messages = [user_message("open")]
+    assert messages == marked(messages, UNKEPT, False)
+    assert (frozenset(), False) == origin_of(messages, TOM)

@@ -40,8 +40,8 @@ def test_the_newest_is_active() -> None:
     assert ["paused", "active"] == [slot["status"] for slot in projects["slots"].values()]
     expected = "map (paused): about map\nboat_repair (active): about Boat Repair!"
     assert expected == listing(projects, ANYBODY)
-    told = "You are working on boat_repair: about Boat Repair!\ncontext Boat Repair!"
-    assert told == described(projects, ANYBODY)
+    text = "You are working on boat_repair: about Boat Repair!\ncontext Boat Repair!"
+    assert text == described(projects, ANYBODY)
 
 
 def test_without_projects() -> None:
@@ -78,13 +78,13 @@ def test_they_are_bounded() -> None:
 
 def test_swapping() -> None:
     """The old project keeps its progress and rests; swapping to the active one updates it."""
-    projects, told = swap(made("map", "boat"), "Map", "half the boat is done", ANYBODY, 50)
+    projects, report = swap(made("map", "boat"), "Map", "half the boat is done", ANYBODY, 50)
     assert {
         "old_project": "boat",
         "new_project": "map",
         "new_project_summary": "about map",
         "new_project_context": "context map",
-    } == told
+    } == report
     boat, chart = projects["slots"]["boat"], projects["slots"]["map"]
     assert ("half the boat is done", "paused", 50) == (
         boat["context"],
@@ -92,11 +92,11 @@ def test_swapping() -> None:
         boat["last_active"],
     )
     assert ("active", 50, "map") == (chart["status"], chart["last_active"], projects["active"])
-    kept, _ = swap(projects, "boat", "", ANYBODY, 60)
-    assert "context map" == kept["slots"]["map"]["context"]
-    same, told = swap(kept, "boat", "painted", ANYBODY, 70)
+    result, _ = swap(projects, "boat", "", ANYBODY, 60)
+    assert "context map" == result["slots"]["map"]["context"]
+    same, report = swap(result, "boat", "painted", ANYBODY, 70)
     assert ("boat", "boat", "painted") == (
-        told["old_project"],
+        report["old_project"],
         same["active"],
         same["slots"]["boat"]["context"],
     )
@@ -159,8 +159,8 @@ def test_a_hidden_key_is_not_given_away() -> None:
     both, key = create(made(long, viewer=TOM), long, "x", "", MIRA, 5)
     assert key == key_of(key)
     assert both["slots"].keys() >= update(both, key, {"summary": "y"}, MIRA, 6)["slots"].keys()
-    back, told = swap(projects, "plan", "nothing of Mira's", TOM, 6)
-    assert ("", "") == (told["old_project"], back["slots"]["plan_2"]["context"])
+    back, report = swap(projects, "plan", "nothing of Mira's", TOM, 6)
+    assert ("", "") == (report["old_project"], back["slots"]["plan_2"]["context"])
 
 
 def test_private_words_stay_out_of_open_projects() -> None:

@@ -124,20 +124,20 @@ class TestStored:
 
     def test_i1_absent_fields_have_their_defaults(self) -> None:
         assert Question(ApprovalRequest("", "", "")) == Question.from_stored({})
-        found = Question.from_stored({"key": "k", "choices": [{"id": "go"}], "later": 1})
-        assert ApprovalRequest("k", "", "", choices=(Choice("go"),)) == found.asking
+        question = Question.from_stored({"key": "k", "choices": [{"id": "go"}], "later": 1})
+        assert ApprovalRequest("k", "", "", choices=(Choice("go"),)) == question.asking
 
 
 class TestShown:
     def test_the_line_of_a_limit(self) -> None:
         line = Question(LIMIT, number=3).line()
-        told = 'Ada asks (question 3, about a limit): "I have used my 5 steps. May I have 5 steps'
-        assert f'{told} more?"   assistant answer 3 yes | no' == line
+        text = 'Ada asks (question 3, about a limit): "I have used my 5 steps. May I have 5 steps'
+        assert f'{text} more?"   assistant answer 3 yes | no' == line
 
     def test_the_line_of_a_call(self) -> None:
         line = Question(TOOL, number=4, call={"tool": "dig"}).line()
-        told = 'Ada asks (question 4): may I do this: dig {"room": 1}?'
-        assert f"{told} Type: assistant answer 4 yes | no" == line
+        text = 'Ada asks (question 4): may I do this: dig {"room": 1}?'
+        assert f"{text} Type: assistant answer 4 yes | no" == line
 
     def test_a_delegates_question_names_both(self) -> None:
         asking = ApprovalRequest("k", "safety.limit.x", "May I?", "2 of 3 clues", "Bert")
@@ -168,12 +168,12 @@ class TestShown:
         asking = ApprovalRequest(
             "k", "kind", evil, evil, evil, (Choice("y\x1bes\n", "a\nb", "\x00y"),)
         )
-        found = asking.cleaned()
-        for text in (found.prompt, found.detail, found.actor):
+        request = asking.cleaned()
+        for text in (request.prompt, request.detail, request.actor):
             assert text.isprintable()
-        assert (MOST_SHOWN, MOST_DETAIL) == (len(found.prompt), len(found.detail))
-        assert (Choice("yes", "a b", "y"),) == found.choices
-        assert Question(found, number=1).line().isprintable()
+        assert (MOST_SHOWN, MOST_DETAIL) == (len(request.prompt), len(request.detail))
+        assert (Choice("yes", "a b", "y"),) == request.choices
+        assert Question(request, number=1).line().isprintable()
 
 
 def test_an_answer_in_words() -> None:
@@ -215,9 +215,9 @@ class TestInOrder:
         assert self.first == next_for("#1", [self.second, self.first])
 
     def test_i2_no_second_before_the_first_is_closed(self) -> None:
-        told = Question(LIMIT, number=1, people=("#1", "#2"), told=("#1",))
-        assert None is next_for("#1", [told, self.second])
-        assert told == next_for("#2", [told, self.second])
+        first = Question(LIMIT, number=1, people=("#1", "#2"), told=("#1",))
+        assert None is next_for("#1", [first, self.second])
+        assert first == next_for("#2", [first, self.second])
         assert self.second == next_for("#1", [self.second])
 
     def test_i2_who_is_not_asked_hears_nothing(self) -> None:

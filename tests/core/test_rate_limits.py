@@ -72,11 +72,11 @@ def test_config_with_an_unknown_key() -> None:
 def test_config_that_is_no_mapping(stored: Any) -> None:
     with pytest.raises(ConfigurationError) as caught:
         HearingConfig.from_stored(stored)
-    told = str(caught.value)
-    assert told.startswith(
+    problem = str(caught.value)
+    assert problem.startswith(
         f"hearing_config is {stored!r}; it must be a mapping of calls_per_player"
     )
-    assert told.endswith(", such as {'calls_per_player': 6}")
+    assert problem.endswith(", such as {'calls_per_player': 6}")
 
 
 def test_config_with_a_key_that_is_no_word() -> None:
@@ -245,11 +245,11 @@ def test_told_once_a_minute(gaps: list[float]) -> None:
     """Both notices, of a refusal and of a wait, come once a minute."""
     tom, asked = SenderStats(), times(gaps)
     for may_tell in (tom.may_tell, tom.may_tell_later):
-        told = [at for at in asked if may_tell(at)]
-        assert asked[:1] == told[:1]
-        assert all(60.0 <= later - sooner for sooner, later in pairwise(told))
+        moments = [at for at in asked if may_tell(at)]
+        assert asked[:1] == moments[:1]
+        assert all(60.0 <= later - sooner for sooner, later in pairwise(moments))
         for at in asked:
-            assert [other for other in told if at - 60.0 < other <= at]
+            assert [other for other in moments if at - 60.0 < other <= at]
 
 
 @pytest.mark.parametrize(

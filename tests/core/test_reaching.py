@@ -97,31 +97,31 @@ class TestReach:
 
     def test_a_fact(self) -> None:
         """Its entries, repetitions and conclusions go; another fact only loses that source."""
-        found = self.reached(self.FACT, *self.ALL)
-        assert {"f2", "e1", "e2", "i1", "i2", "i3"} == {each.key for each in found.gone}
-        assert {"f3": ("e3",)} == found.loosened
+        result = self.reached(self.FACT, *self.ALL)
+        assert {"f2", "e1", "e2", "i1", "i2", "i3"} == {each.key for each in result.gone}
+        assert {"f3": ("e3",)} == result.loosened
 
     def test_only_as_far_as_one_may_reach(self) -> None:
         """An entry that is not near stays, and is cited as before."""
-        found = self.reached(self.FACT, self.FACT, self.AGAIN)
-        assert {"e2", "i1", "i2"} == {each.key for each in found.gone}
-        assert {"f2": ()} == found.loosened
+        result = self.reached(self.FACT, self.FACT, self.AGAIN)
+        assert {"e2", "i1", "i2"} == {each.key for each in result.gone}
+        assert {"f2": ()} == result.loosened
 
     def test_an_insight(self) -> None:
         """The facts it was concluded from say something else, and stay."""
-        found = self.reached(self.INSIGHT, *self.ALL)
-        assert ["i2"] == [each.key for each in found.gone]
-        assert {} == found.loosened
+        result = self.reached(self.INSIGHT, *self.ALL)
+        assert ["i2"] == [each.key for each in result.gone]
+        assert {} == result.loosened
 
     def test_an_entry(self) -> None:
         """Everything drawn from it goes, but no other entry."""
-        found = self.reached(self.BOTH, *self.ALL)
-        assert {"f1", "f3", "i1", "i2", "i3"} == {each.key for each in found.gone}
-        assert {} == found.loosened
+        result = self.reached(self.BOTH, *self.ALL)
+        assert {"f1", "f3", "i1", "i2", "i3"} == {each.key for each in result.gone}
+        assert {} == result.loosened
 
     def test_attributes(self) -> None:
         """An entry also takes the attributes that one of its sentences says."""
         fact, entry = self.reached(self.FACT, *self.ALL), self.reached(self.OTHER)
-        told = ["Collects teapots", "Is fond of china", "His brother is a baker", "Saw a teapot"]
-        assert [True, True, False, False] == [fact.takes(text) for text in told]
-        assert [False, True, True, True] == [entry.takes(text) for text in told]
+        texts = ["Collects teapots", "Is fond of china", "His brother is a baker", "Saw a teapot"]
+        assert [True, True, False, False] == [fact.takes(text) for text in texts]
+        assert [False, True, True, True] == [entry.takes(text) for text in texts]

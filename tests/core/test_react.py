@@ -108,14 +108,14 @@ def test_what_may_follow(told: str, name: str, before: str) -> None:
 )
 def test_nothing_noticed_happens_twice(is_repeated: bool, name: str, before: str) -> None:
     """An equal call of the same reply gets the result of the first."""
-    found = repetition(ToolCall("c9", name), SPECS.get(name), done(before))
-    assert is_repeated is (found is not None)
+    repeat = repetition(ToolCall("c9", name), SPECS.get(name), done(before))
+    assert is_repeated is (repeat is not None)
 
 
 def test_other_arguments_are_another_call() -> None:
-    said = done("say")
-    other = replace(said[0].call, arguments={"message": "Hello"})
-    assert repetition(other, SPECS["say"], said) is None
+    calls = done("say")
+    other = replace(calls[0].call, arguments={"message": "Hello"})
+    assert repetition(other, SPECS["say"], calls) is None
 
 
 WORDS = st.lists(st.sampled_from(["look", "look!", "say", "say!", "dig", "dig!", "fly!", "noop"]))

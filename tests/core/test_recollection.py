@@ -86,8 +86,8 @@ def test_kinds_of_audience() -> None:
     assert is_open(place_audience("say", "#2"))
     assert is_open(place_audience("channel", "Public"))
     assert not is_open(faction_audience("thieves"))
-    told = [WORLD, "room:object-2", faction_audience("thieves"), person_audience(TOM)]
-    assert [True, True, False, False] == list(map(is_for_all, told))
+    audiences = [WORLD, "room:object-2", faction_audience("thieves"), person_audience(TOM)]
+    assert [True, True, False, False] == list(map(is_for_all, audiences))
 
 
 @pytest.mark.parametrize(
@@ -161,25 +161,25 @@ def keys(found: list[Recollection], config: MemoryConfig = CONFIG) -> str:
 
 
 def test_the_best_are_chosen() -> None:
-    found = [
+    memories = [
         memory("poor", similarity=0.2),
         memory("good", similarity=0.9),
         memory("doubtful", similarity=0.9, trust=0.2),
         memory("secret", person_audience(MIRA), similarity=1.0),
         memory("fair", similarity=0.5),
     ]
-    assert "good fair poor" == keys(found)
-    assert "good fair" == keys(found, MemoryConfig(recall_limit=2))
+    assert "good fair poor" == keys(memories)
+    assert "good fair" == keys(memories, MemoryConfig(recall_limit=2))
 
 
 def test_nothing_is_told_twice() -> None:
     """A conclusion is told instead of its sources."""
-    found = [
+    memories = [
         memory("a", text="The lamp is out.", similarity=0.9),
         memory("b", text="the lamp is out.", similarity=0.8),
         memory("c", text="Lamps go out here.", similarity=0.5, cites=("a",)),
     ]
-    assert "b c" == keys(found)
+    assert "b c" == keys(memories)
 
 
 @pytest.mark.parametrize(
@@ -194,11 +194,11 @@ def test_nothing_is_told_twice() -> None:
 def test_a_point_is_told_for_the_widest_audience(expected: str, audiences: tuple[str, ...]) -> None:
     """It keeps the first place; case and a full stop make no other point."""
     texts = ("Tom likes boats", "tom likes  boats.", "Tom likes boats.", "Tom likes boats!")
-    found = [
+    memories = [
         memory("", audience, text=text) for text, audience in zip(texts, audiences, strict=False)
     ]
-    told = without_duplicates([memory("first"), *found, memory("last")])
-    assert ["first", expected, "last"] == [told[0].key, told[1].audience, told[2].key]
+    result = without_duplicates([memory("first"), *memories, memory("last")])
+    assert ["first", expected, "last"] == [result[0].key, result[1].audience, result[2].key]
 
 
 def test_what_is_known_is_not_told_as_hearsay() -> None:
@@ -215,8 +215,8 @@ def test_what_is_known_is_not_told_as_hearsay() -> None:
 
 def test_what_is_not_told_itself_hides_nothing() -> None:
     """A conclusion beyond the limit does not keep its sources out."""
-    found = [memory("a", similarity=0.9), memory("c", similarity=0.1, cites=("a",))]
-    assert "a" == keys(found, MemoryConfig(recall_limit=1))
+    memories = [memory("a", similarity=0.9), memory("c", similarity=0.1, cites=("a",))]
+    assert "a" == keys(memories, MemoryConfig(recall_limit=1))
 
 
 @given(
@@ -243,9 +243,9 @@ def test_what_is_not_told_itself_hides_nothing() -> None:
     ),
 )
 def test_nobody_is_told_what_is_anothers(found: list[Recollection], seeker: Seeker) -> None:
-    told = select_memories(found, seeker, NOW, CONFIG)
-    assert len(told) <= CONFIG.recall_limit
-    for one in told:
+    memories = select_memories(found, seeker, NOW, CONFIG)
+    assert len(memories) <= CONFIG.recall_limit
+    for one in memories:
         assert may_know(one, seeker)
         if is_private(one.audience):
             assert (True, person_audience(seeker.person)) == (seeker.is_private, one.audience)

@@ -34,6 +34,6 @@ def test_what_is_asked() -> None:
     assert "the 3 most telling" in asked.prompt
     assert 'Statements:\n1: "He said \\"go\\""' == asked.as_prompt(is_known=False)
     shown = [Shown("Tom has a boat.", date(2026, 5, 3))]
-    told = insights_request("Who is Tom?", shown).as_prompt(is_known=False)
+    text = insights_request("Who is Tom?", shown).as_prompt(is_known=False)
     line = '1 (Sunday 3 May 2026): "Tom has a boat."'
-    assert f'Question:\n1: "Who is Tom?"\n\nStatements:\n{line}' == told
+    assert f'Question:\n1: "Who is Tom?"\n\nStatements:\n{line}' == text

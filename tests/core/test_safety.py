@@ -73,12 +73,12 @@ def test_b4_spacing_is_ignored() -> None:
 
 
 def test_a_fingerprint_tells_tools_apart() -> None:
-    found = {
+    marks = {
         fingerprint(name, given) for name in ("a", 'a",{', "b") for given in ({}, [], {"a": 1})
     }
-    assert 9 == len(found)
-    assert {16} == {len(mark) for mark in found}
-    assert all(int(mark, 16) >= 0 for mark in found)
+    assert 9 == len(marks)
+    assert {16} == {len(mark) for mark in marks}
+    assert all(int(mark, 16) >= 0 for mark in marks)
 
 
 def test_what_is_no_json_has_a_fingerprint_too() -> None:

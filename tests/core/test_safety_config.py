@@ -209,8 +209,8 @@ def test_l2_what_makes_no_sense_is_refused(told: str, settings: Any) -> None:
     ],
 )
 def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> None:
-    found = SafetyConfig.from_layers({}, {"checks": checks}).checks
-    assert checks == {key: getattr(found, key) for key in checks}
+    config = SafetyConfig.from_layers({}, {"checks": checks}).checks
+    assert checks == {key: getattr(config, key) for key in checks}
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_l2_the_ends_of_what_makes_sense_are_taken(checks: dict[str, int]) -> No
 )
 def test_l2_a_mode_that_would_do_nothing_is_refused(kind: LimitKind) -> None:
     """Requirement R27: a limit that is never extended has no mode."""
-    told = refusal_of({}, {"on_limit": {"modes": {kind.value: "interactive"}}})
-    assert f"safety_config.on_limit.modes has no key '{kind.value}'; it has max_" in told
+    problem = refusal_of({}, {"on_limit": {"modes": {kind.value: "interactive"}}})
+    assert f"safety_config.on_limit.modes has no key '{kind.value}'; it has max_" in problem
 
 
 def test_l2_nothing_is_taken_of_what_is_refused() -> None:
@@ -231,8 +231,8 @@ def test_l2_nothing_is_taken_of_what_is_refused() -> None:
 
 
 def test_l2_the_games_own_mistake_is_named_as_such() -> None:
-    told = refusal_of({"size": {"summary_tokens": -5}}, {})
-    assert told.startswith("EVENNIA_AI_SAFETY_CONFIG.size.summary_tokens is -5; it must be")
+    problem = refusal_of({"size": {"summary_tokens": -5}}, {})
+    assert problem.startswith("EVENNIA_AI_SAFETY_CONFIG.size.summary_tokens is -5; it must be")
 
 
 def test_the_assistants_own_go_before_the_games() -> None:
@@ -240,22 +240,22 @@ def test_the_assistants_own_go_before_the_games() -> None:
         "loop": {"max_own_turns": 3, "max_context_visits": 4},
         "on_limit": {"mode": "unattended"},
     }
-    found = SafetyConfig.from_layers(game, {"loop": {"max_own_turns": 9}})
+    config = SafetyConfig.from_layers(game, {"loop": {"max_own_turns": 9}})
     assert (9, 4, 50) == (
-        found.loop.max_own_turns,
-        found.loop.max_context_visits,
-        found.loop.max_iterations_per_task,
+        config.loop.max_own_turns,
+        config.loop.max_context_visits,
+        config.loop.max_iterations_per_task,
     )
-    assert Mode.UNATTENDED is found.on_limit.mode
+    assert Mode.UNATTENDED is config.on_limit.mode
 
 
 def test_modes_of_single_limits_add_up() -> None:
     game = {"on_limit": {"modes": {"model_calls": "unattended", "tool_calls": "unattended"}}}
     own = {"on_limit": {"modes": {"tool_calls": "auto_extend"}}}
-    found = SafetyConfig.from_layers(game, own).on_limit
-    assert Mode.UNATTENDED is found.mode_of(LimitKind.MODEL_CALLS)
-    assert Mode.AUTO_EXTEND is found.mode_of(LimitKind.TOOL_CALLS)
-    assert Mode.INTERACTIVE is found.mode_of(LimitKind.ITERATIONS)
+    policy = SafetyConfig.from_layers(game, own).on_limit
+    assert Mode.UNATTENDED is policy.mode_of(LimitKind.MODEL_CALLS)
+    assert Mode.AUTO_EXTEND is policy.mode_of(LimitKind.TOOL_CALLS)
+    assert Mode.INTERACTIVE is policy.mode_of(LimitKind.ITERATIONS)
 
 
 @pytest.mark.parametrize("kind", list(LimitKind))

@@ -47,9 +47,9 @@ def test_b5_there_are_56_orders() -> None:
 @pytest.mark.parametrize("pattern", ALL_56)
 def test_b5_eight_of_ten_halt_in_every_order(pattern: str) -> None:
     """Case O2: the tenth operation locks and none before, with or without warnings."""
-    said = play(make_monitor(), pattern)
-    assert "cascade" == said[-1]
-    assert {"go", "warn"} >= set(said[:-1])
+    verdicts = play(make_monitor(), pattern)
+    assert "cascade" == verdicts[-1]
+    assert {"go", "warn"} >= set(verdicts[:-1])
 
 
 @pytest.mark.parametrize("good", [3, 4])
@@ -223,10 +223,10 @@ def test_memory_is_bounded_and_no_count_is_negative(operations: str, checks: Che
 @given(OPERATIONS, CHECKS)
 def test_all_that_is_said_follows_from_what_happened(operations: str, checks: Checks) -> None:
     """A lock comes exactly when a naive count over all operations says so."""
-    for number, said in enumerate(play(SafetyMonitor(checks), operations)):
+    for number, verdict in enumerate(play(SafetyMonitor(checks), operations)):
         past = operations[: number + 1]
-        assert said == expected_after(past, checks) or said in ("go", "warn")
-        assert (said in ("repeat", "cascade")) is (expected_after(past, checks) != "")
+        assert verdict == expected_after(past, checks) or verdict in ("go", "warn")
+        assert (verdict in ("repeat", "cascade")) is (expected_after(past, checks) != "")
 
 
 def expected_after(past: str, checks: Checks) -> str:

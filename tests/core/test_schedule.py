@@ -154,6 +154,6 @@ def test_what_a_beat_does(move: SleepMove | None, hour: dict[str, Any]) -> None:
 )
 def test_by_its_own_wish(problem: str, bedtime: dict[str, Any]) -> None:
     usual = {"is_asleep": False, "activity": 5, "awake_seconds": 1800.0}
-    found = bedtime_problem(NIGHTS, **{**usual, **bedtime})
-    assert found.startswith(problem)
-    assert bool(problem) is bool(found)
+    message = bedtime_problem(NIGHTS, **{**usual, **bedtime})
+    assert message.startswith(problem)
+    assert bool(problem) is bool(message)

@@ -120,9 +120,9 @@ def test_what_is_set_takes_the_place_of_the_default(
 
 @pytest.mark.parametrize(("group", "given", "told"), REFUSED)
 def test_a_wrong_value_is_refused_with_its_path(group: Group, given: Any, told: str) -> None:
-    with pytest.raises(ConfigurationError) as found:
+    with pytest.raises(ConfigurationError) as caught:
         group.from_stored(given)
-    assert told in str(found.value)
+    assert told in str(caught.value)
 
 
 @pytest.mark.parametrize(("given", "is_shared"), [({}, False), (TAKEN[2][2], True)])

@@ -217,8 +217,8 @@ def test_what_nobody_asked_for_is_a_thought() -> None:
 )
 def test_calls_that_are_written_down(call: tuple[str, Any] | None, text: str) -> None:
     """Only a text that is a call as a whole is one, and nothing is evaluated."""
-    found = call_from_json(text, "c1")
-    assert call == (found and (found.name, found.arguments))
+    result = call_from_json(text, "c1")
+    assert call == (result and (result.name, result.arguments))
 
 
 def test_speech_has_an_end() -> None:

@@ -90,10 +90,10 @@ def test_clean_speech(said: str, text: str) -> None:
 @example('{"tool": ' + "9" * 5000 + "}", "Ada")
 def test_clean_speech_takes_any_text_and_is_idempotent(text: str, speaker: str) -> None:
     """Clean text stays as it is, can be sent, and holds no tag."""
-    said = clean_speech(text, speaker=speaker)
-    assert said == clean_speech(said, speaker=speaker)
-    assert said == sendable(said).strip()
-    assert "<think>" not in said
+    speech = clean_speech(text, speaker=speaker)
+    assert speech == clean_speech(speech, speaker=speaker)
+    assert speech == sendable(speech).strip()
+    assert "<think>" not in speech
 
 
 def test_speech_without_a_known_speaker_keeps_names() -> None:
@@ -247,8 +247,8 @@ def test_hole_c17_a_text_of_nothing_but_heads_says_nothing(unit: str) -> None:
 
 def test_hole_c17_of_an_endless_text_some_is_looked_at() -> None:
     """A bounded part is cleaned, also behind long thoughts."""
-    said = clean_speech("<think>" + "hm " * 100_000 + "</think>" + "Hello. " * 100_000)
-    assert said.startswith("Hello. Hello.")
-    assert LONGEST_CLEANED >= len(said) > LONGEST_CLEANED - 10
+    speech = clean_speech("<think>" + "hm " * 100_000 + "</think>" + "Hello. " * 100_000)
+    assert speech.startswith("Hello. Hello.")
+    assert LONGEST_CLEANED >= len(speech) > LONGEST_CLEANED - 10
     assert "a" * 9 + "…" == one_line("a" * 100_000, 10)
     assert "…" == one_line(" " * 100_000 + "a", 10)

@@ -217,10 +217,10 @@ def test_advise(advisory: Advisory, ratio: float) -> None:
     ],
 )
 def test_bands(level: str, percent: float) -> None:
-    found = band(percent)
-    assert level == found.level
-    assert found.message
-    assert found.color in ("success", "warning", "danger")
+    result = band(percent)
+    assert level == result.level
+    assert result.message
+    assert result.color in ("success", "warning", "danger")
 
 
 def test_utilization() -> None:

@@ -61,9 +61,9 @@ def test_public_words_are_kept_and_private_ones_are_not() -> None:
 
 def test_a_prompt_is_told_by_fingerprints() -> None:
     parts = [("persona", "A keeper."), ("rules", "Be kind."), ("again", "A keeper.")]
-    found = trace.fingerprints(parts)
-    assert found["persona"] == found["again"] != found["rules"]
-    assert trace.DIGITS == len(found["rules"])
+    marks = trace.fingerprints(parts)
+    assert marks["persona"] == marks["again"] != marks["rules"]
+    assert trace.DIGITS == len(marks["rules"])
     assert trace.MOST_PARTS == len(trace.fingerprints((str(n), "x") for n in range(99)))
     assert trace.fingerprint("\ud800")
 
@@ -90,9 +90,9 @@ def test_marks_of_the_server_are_told_in_words() -> None:
     assert marks == trace.marks_of(heard)
     record = DecisionTrace(4, 5.0, heard, IGNORED, (("queued", "1 waiting"), ("answered", SECRET)))
     event = _event("say")
-    kept = trace.facts_of(Turn(0, (event,)), event, Stop(StopReason.NOOP), record, 7.25)
-    assert (marks, "default") == (kept["marks"], kept["rule_name"])
-    assert [["queued", "1 waiting"], ["answered", ""]] == kept["steps"]
+    facts = trace.facts_of(Turn(0, (event,)), event, Stop(StopReason.NOOP), record, 7.25)
+    assert (marks, "default") == (facts["marks"], facts["rule_name"])
+    assert [["queued", "1 waiting"], ["answered", ""]] == facts["steps"]
 
 
 def test_a_row_is_columns() -> None:

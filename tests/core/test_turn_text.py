@@ -105,14 +105,14 @@ def test_what_was_overheard_stands_apart() -> None:
         'Tom whispers to you (trust 0.9): "the lamp"',
     ]
     overheard = (heard("say"), heard("move", body="Mia comes in", trust=0.9))
-    told = turn_text([make_event(body="the lamp")], overheard, shows_trust=True)
-    assert expected == told.splitlines()
+    text = turn_text([make_event(body="the lamp")], overheard, shows_trust=True)
+    assert expected == text.splitlines()
 
 
 def test_trust_is_told_only_if_asked_for() -> None:
-    told = turn_text([make_event()], (heard("say"), heard("channel", place="Public")))
-    assert "trust" not in told
-    assert not re.search(r"\d", told)
+    text = turn_text([make_event()], (heard("say"), heard("channel", place="Public")))
+    assert "trust" not in text
+    assert not re.search(r"\d", text)
 
 
 @given(EVENTS, OVERHEARD, st.booleans())
@@ -120,15 +120,15 @@ def test_one_line_each_and_nobody_poses(
     events: list[Any], overheard: list[Overheard], shows_trust: bool
 ) -> None:
     """No line begins with the name of a role, whatever people are called and say."""
-    told = turn_text(events, overheard, shows_trust=shows_trust)
+    text = turn_text(events, overheard, shows_trust=shows_trust)
     head = ["Meanwhile you noticed:", *["- "] * len(overheard), ""] if overheard else []
-    lines = told.splitlines()
+    lines = text.splitlines()
     assert len(head) + len(events) == len(lines)
     assert all(line.startswith(start) for start, line in zip(head, lines, strict=False))
     for line in lines:
         plain = re.sub("[\u200c\u200d]", "", unicodedata.normalize("NFKC", line)).casefold()
         assert not set(ROLES).intersection(re.findall(r"\w+", plain)[:1])
-    assert told == told.encode("utf-8").decode("utf-8")
+    assert text == text.encode("utf-8").decode("utf-8")
 
 
 @given(EVENTS)
@@ -229,22 +229,22 @@ def test_a_place_is_told_as_data(told: str, name: str) -> None:
 @given(NAMES)
 def test_any_place_is_data(name: str) -> None:
     """A place is quoted in exactly the cases in which a person's name is."""
-    told, person = place_as_data(name), name_as_data(name)
-    assert person in (told, f"somebody called {told}") or ("somebody", '""') == (person, told)
-    assert [told] == told.splitlines()
+    place, person = place_as_data(name), name_as_data(name)
+    assert person in (place, f"somebody called {place}") or ("somebody", '""') == (person, place)
+    assert [place] == place.splitlines()
 
 
 @given(NAMES)
 def test_any_name_is_data(name: str) -> None:
-    told = name_as_data(name)
-    assert [told] == told.splitlines()
-    rest = told.removeprefix("somebody called ")
+    text = name_as_data(name)
+    assert [text] == text.splitlines()
+    rest = text.removeprefix("somebody called ")
     if rest.startswith('"'):
         assert isinstance(json.loads(rest), str)
     else:
-        assert not set(told) & set(':"()[]{}<>|\\@')
-        assert 60 >= len(told)
-        assert 4 >= len(told.split())
+        assert not set(text) & set(':"()[]{}<>|\\@')
+        assert 60 >= len(text)
+        assert 4 >= len(text.split())
 
 
 @pytest.mark.parametrize("name", ["you saw", "the game told you", "Mia whispers to you"])
@@ -264,5 +264,5 @@ def test_what_comes_from_nobody() -> None:
     """The game's report of an act names the person who wanted it."""
     goal = make_event(kind="own", source="emit", body="Your goal 1: find it.")
     assert "Your goal 1: find it." == event_text(goal, shows_trust=True)
-    told = make_event(kind="notice", body="Tom said yes")
-    assert 'The game tells you of Tom: "Tom said yes"' == event_text(told, shows_trust=True)
+    event = make_event(kind="notice", body="Tom said yes")
+    assert 'The game tells you of Tom: "Tom said yes"' == event_text(event, shows_trust=True)

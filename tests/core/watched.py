@@ -45,7 +45,7 @@ def play(monitor: SafetyMonitor, pattern: str) -> list[str]:
     F is always the same failure and S the same success; N is a failure like no other, G a good call
     like no other, and U an unparsable reply.
     """
-    said = []
+    verdicts = []
     for number, sign in enumerate(pattern):
         verdict = {
             "F": lambda: fail(monitor, "dig", at="north"),
@@ -54,5 +54,5 @@ def play(monitor: SafetyMonitor, pattern: str) -> list[str]:
             "G": lambda n=number: work(monitor, "look", at=n),
             "U": monitor.after_reply_unparsable,
         }[sign]()
-        said.append(short(verdict))
-    return said
+        verdicts.append(short(verdict))
+    return verdicts

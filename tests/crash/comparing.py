@@ -51,12 +51,12 @@ def stored(script_id: int) -> dict[str, Any]:
 
 def events_of(key: str) -> list[RecordedFact]:
     """Return all events of an assistant's record, the oldest first."""
-    application, found = audit.application(), []
+    application, facts = audit.application(), []
     before = None
     while page := application.page(key, before=before, limit=PAGE):
-        found += [RecordedFact(entry.version, entry.event, entry.details) for entry in page]
+        facts += [RecordedFact(entry.version, entry.event, entry.details) for entry in page]
         before = page[-1].version
-    return found[::-1]
+    return facts[::-1]
 
 
 @dataclass
@@ -229,5 +229,5 @@ def _calls(events: Iterable[RecordedFact]) -> Iterator[Mapping[str, Any]]:
 
 def script_id(key: str) -> int | None:
     """Return the number of an assistant's script; None if there is none."""
-    found = ScriptDB.objects.filter(db_key=key).values_list("id", flat=True).first()
-    return int(found) if found is not None else None
+    number = ScriptDB.objects.filter(db_key=key).values_list("id", flat=True).first()
+    return int(number) if number is not None else None

@@ -32,9 +32,9 @@ def play(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Play]:
         assert harness.stdout is not None
         assert harness.poll() is None, complaints.read_text()
         harness.stdin.write(f"{scene}\n")
-        found = harness.stdout.readline()
-        assert found, complaints.read_text()
-        answer: dict[str, Any] = json.loads(found)
+        line = harness.stdout.readline()
+        assert line, complaints.read_text()
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
     yield ask

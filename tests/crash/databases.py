@@ -27,8 +27,8 @@ def make(folder: Path) -> dict[str, Any]:
         return {"NAME": str(folder / FILE)}
     server = postgres.named_server()
     _create(folder, os.environ.get(postgres.TABLES, "template1"))
-    told = {"ENGINE": postgres.ENGINE, "OPTIONS": {}, **server}
-    return told | {"NAME": name_of(folder)}
+    database = {"ENGINE": postgres.ENGINE, "OPTIONS": {}, **server}
+    return database | {"NAME": name_of(folder)}
 
 
 def has_tables() -> bool:
@@ -72,10 +72,10 @@ def await_end(folder: Path) -> None:
         return
     import psycopg
 
-    told = {key.lower(): value for key, value in postgres.named_server().items()}
+    options = {key.lower(): value for key, value in postgres.named_server().items()}
     until = time.monotonic() + PATIENCE_SECONDS
     sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-    with psycopg.connect(**told, dbname="postgres", autocommit=True) as connection:
+    with psycopg.connect(**options, dbname="postgres", autocommit=True) as connection:
         while connection.execute(sql, [name_of(folder)]).fetchone() != (0,):
             if time.monotonic() > until:
                 raise AssertionError("a killed process is still connected")

@@ -137,8 +137,8 @@ def read_result(folder: Path) -> dict[str, Any]:
     """Return the result that a process left in its folder."""
     trouble, result = folder / "trouble", folder / "result.json"
     problems = [trouble.read_text()] if trouble.exists() else []
-    found = json.loads(result.read_text()) if result.exists() else {"problems": ["no result"]}
-    return {**found, "problems": problems + found["problems"]}
+    report = json.loads(result.read_text()) if result.exists() else {"problems": ["no result"]}
+    return {**report, "problems": problems + report["problems"]}
 
 
 def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
@@ -151,8 +151,8 @@ def play_all(scene: str, template: Path, room: Path) -> dict[str, Any]:
     names = {number: f"{number} {label}" for number, label in enumerate(labels, 1)}
     wrong = {
         names.get(number, "played to its end"): problems
-        for number, found in sorted(lanes.found.items())
-        if (problems := [*found["problems"], *_wrong_end(number, len(labels), found)])
+        for number, report in sorted(lanes.found.items())
+        if (problems := [*report["problems"], *_wrong_end(number, len(labels), report)])
     }
     seconds = time.monotonic() - began
     moments = sum(0 < number < NEVER for number in lanes.found)
@@ -183,18 +183,18 @@ def _play_once(lanes: Lanes, scene: str, template: Path, room: Path) -> None:
     """
     from tests.crash.playing import look, play
 
-    played, kept = Path(tempfile.mkdtemp(dir=room)), Path(tempfile.mkdtemp(dir=room))
+    played, copies = Path(tempfile.mkdtemp(dir=room)), Path(tempfile.mkdtemp(dir=room))
     databases.copy(template, played)
-    keep = partial(databases.keep, played, kept)
+    keep = partial(databases.keep, played, copies)
     lanes.begin(0, played, lambda: play(scene, 0, played, keep))
     lanes.end()
-    numbers = sorted(int(path.name) for path in kept.iterdir())
+    numbers = sorted(int(path.name) for path in copies.iterdir())
     for number in numbers[:: -(-len(numbers) // MOST_OPENED)]:
         # Nights compare with a file that is beside these folders.
-        place = (kept / f"{number}").rename(room / f"moment_{number}")
+        place = (copies / f"{number}").rename(room / f"moment_{number}")
         lanes.begin(number, place, partial(look, scene, place, KILLED))
     lanes.end()
-    shutil.rmtree(kept)
+    shutil.rmtree(copies)
 
 
 def _moments_to_kill_at(labels: list[str]) -> list[int]:
@@ -248,8 +248,8 @@ def main() -> None:
         if threading.active_count() != 1:
             raise SystemExit(f"threads run: {threading.enumerate()}")
         connections.close_all()
-        found = play_all(line.strip(), template, room)
-        print(json.dumps(found), file=answers, flush=True)
+        result = play_all(line.strip(), template, room)
+        print(json.dumps(result), file=answers, flush=True)
     databases.remove(template)
 
 

@@ -37,10 +37,10 @@ def _decide(body: Mapping[str, Any]) -> bytes:
     if kind_of(body) == "turn":
         return calls("whisper", target="Tom", message=ANSWER)
     if kind_of(body) == "facts" and REPLACED in lines(body, "Known already"):
-        found = json.loads(content_for(body))
+        facts = json.loads(content_for(body))
         number = lines(body, "Known already").index(REPLACED) + 1
-        found[0]["replaces"] = [number]
-        return completion(json.dumps(found), usage=TOKENS)
+        facts[0]["replaces"] = [number]
+        return completion(json.dumps(facts), usage=TOKENS)
     return answer_to(body)
 
 
@@ -54,8 +54,8 @@ def _memory(game: Game, number: int, text: str, owner: str, **options: Any) -> R
     audience = person_audience(person) if owner else place_audience("say", room)
     # Equally similar memories are ordered by key, so keys must be the same in each run.
     key = uuid5(NAMESPACE_OID, text).hex
-    made = Recollection(key, "journal", text, audience, person=person, place=room)
-    return replace(made, at=time.time() - 3600 + number, **options)
+    memory = Recollection(key, "journal", text, audience, person=person, place=room)
+    return replace(memory, at=time.time() - 3600 + number, **options)
 
 
 def _evening(game: Game) -> None:
@@ -63,13 +63,13 @@ def _evening(game: Game) -> None:
     _talked(game)
     limits = {"journal_entries": KEPT_ENTRIES, "reflection_threshold": 60}
     state.write(game.ada, memory_config=limits, sleep_schedule={"min_awake_minutes": 0})
-    made = [
+    memories = [
         *(_memory(game, i, f"Boat {i} lies in the harbour.", "") for i in range(OPEN)),
         *(_memory(game, i, f"Crate {i} stands in the cellar.", "Tom") for i in range(PRIVATE)),
         *(_memory(game, i, f"Chest {i} stands in the attic.", "Mira") for i in range(MIRAS)),
         _memory(game, -60, REPLACED, "Mira", kind="fact", importance_by="llm"),
     ]
-    rows.insert(game.ada.pk, made)
+    rows.insert(game.ada.pk, memories)
     profiles.meet(game.ada, incoming.person_of(game.being("Tom")), "Tom")
     pump()
 
@@ -177,27 +177,27 @@ def _check_facts(game: Game) -> list[str]:
     """Check that each entry became one fact, none is left, and the replaced fact is gone."""
     texts = [row.text for row in rows.of(game.ada.pk, kind="fact", cites__0__isnull=False)]
     facts = [text for text in texts if QUESTION not in text]
-    found = []
+    problems = []
     if ENTRIES != len(facts) or len(set(facts)) != len(facts):
-        found.append(f"{ENTRIES} entries became {sorted(facts)}")
+        problems.append(f"{ENTRIES} entries became {sorted(facts)}")
     left = rows.of(game.ada.pk, kind="journal", is_consolidated=False)
-    found += [f"not sorted out: {row.text}" for row in left if QUESTION not in row.text]
-    found += [f"still there: {row.text}" for row in rows.current(game.ada.pk, text=REPLACED)]
-    return found
+    problems += [f"not sorted out: {row.text}" for row in left if QUESTION not in row.text]
+    problems += [f"still there: {row.text}" for row in rows.current(game.ada.pk, text=REPLACED)]
+    return problems
 
 
 def _check_night(game: Game) -> list[str]:
     """Check that a whole night equals one that nobody cut off, and that it did all its work."""
-    now, found = json.loads(json.dumps(morning(game))), _check_facts(game)
+    now, problems = json.loads(json.dumps(morning(game))), _check_facts(game)
     path = Path(game.folder).parent / "morning.json"
     if not path.exists():
         path.write_text(json.dumps(now))
-        found += _check_counts(now)
+        problems += _check_counts(now)
     expected = json.loads(path.read_text())
     for name, value in expected.items():
         if value != now[name]:
-            found.append(f"{name}: {now[name]!r}, and uncut {value!r}")
-    return found
+            problems.append(f"{name}: {now[name]!r}, and uncut {value!r}")
+    return problems
 
 
 def _check_counts(now: Mapping[str, Any]) -> list[str]:

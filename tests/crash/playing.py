@@ -56,9 +56,9 @@ def look(name: str, folder: Path, ended: int) -> None:
         _open(folder)
         problems = _look(scene, folder)
     labels = folder / LABELS
-    found = json.loads(labels.read_text()) if labels.exists() else {"labels": [], "unseen": []}
-    problems += [f"not a moment of ours: {sql}" for sql in found["unseen"]]
-    result = {"ended": ended, "labels": found["labels"], "problems": problems}
+    data = json.loads(labels.read_text()) if labels.exists() else {"labels": [], "unseen": []}
+    problems += [f"not a moment of ours: {sql}" for sql in data["unseen"]]
+    result = {"ended": ended, "labels": data["labels"], "problems": problems}
     (folder / "result.json").write_text(json.dumps(result))
 
 
@@ -77,8 +77,8 @@ def _act(scene: Scene, number: int, folder: Path, keep: moments.Keep | None) -> 
     with now.watched():
         scene.act(game)
         audit.flush()
-    told = {"labels": now.labels, "unseen": now.unseen}
-    (folder / LABELS).write_text(json.dumps(told))
+    data = {"labels": now.labels, "unseen": now.unseen}
+    (folder / LABELS).write_text(json.dumps(data))
 
 
 def _look(scene: Scene, folder: Path) -> list[str]:
@@ -108,9 +108,9 @@ def _differences(scene: Scene) -> list[str]:
         return _leftovers(scene.name)
     script = ScriptDB.objects.get(id=number)
     checked = check_audit(script, fresh=True)
-    found = [] if checked.ok and not checked.data else [checked.message]
+    problems = [] if checked.ok and not checked.data else [checked.message]
     bodiless = [] if script.obj is not None else ["it has no body"]
-    return found + bodiless + comparing.differences(number, scene.name)
+    return problems + bodiless + comparing.differences(number, scene.name)
 
 
 def _leftovers(name: str) -> list[str]:
@@ -136,40 +136,40 @@ def _was_heard(scene: Scene) -> bool:
 def _effects(scene: Scene, folder: Path, *, was_heard: bool) -> list[str]:
     """Check that Tom was told once what the record says, and that his question is not lost."""
     events = comparing.events_of(scene.name)
-    said = sum(ANSWER in line for line in world.lines_told(folder))
+    times = sum(ANSWER in line for line in world.lines_told(folder))
     done, unknown = comparing.successes(events, WHISPER), comparing.unknowns(events, WHISPER)
-    found = []
-    if said > 1:
-        found.append(f"he was told {said} times")
-    if not done <= said <= done + unknown:
-        found.append(f"recorded {done} times, unknown {unknown} times, but told {said} times")
+    problems = []
+    if times > 1:
+        problems.append(f"he was told {times} times")
+    if not done <= times <= done + unknown:
+        problems.append(f"recorded {done} times, unknown {unknown} times, but told {times} times")
     # A kill in the middle of an effect ends the question: the outcome is unknown, and the record
     # says so.
-    is_settled = said or _waits(scene) or comparing.unknowns(events)
+    is_settled = times or _waits(scene) or comparing.unknowns(events)
     if scene.is_answered and was_heard and not is_settled:
-        found.append("the question is lost")
-    found += _lamp(scene, events)
+        problems.append("the question is lost")
+    problems += _lamp(scene, events)
     if not comparing.script_id(scene.name) and scene.is_deletion and not _archives(folder):
-        found.append("she is gone, and so is her record")
-    return found
+        problems.append("she is gone, and so is her record")
+    return problems
 
 
 def _lamp(scene: Scene, events: list[comparing.RecordedFact]) -> list[str]:
     """Check that the record knows of the lamp that she took, and of a yes that let her."""
-    lamp, found = ObjectDB.objects.filter(db_key="lamp").first(), []
+    lamp, problems = ObjectDB.objects.filter(db_key="lamp").first(), []
     is_taken = lamp is not None and lamp.location.key == scene.name
     done, unknown = comparing.successes(events, "get"), comparing.unknowns(events, "get")
     if done and not is_taken:
-        found.append("the record says that she took the lamp, and she has not")
+        problems.append("the record says that she took the lamp, and she has not")
     if is_taken and not done + unknown:
-        found.append("she took the lamp, and the record does not know")
+        problems.append("she took the lamp, and the record does not know")
     asked = (item.details for item in events if item.event == "question_asked")
     calls = {each["number"] for each in asked if str(each["kind"]).startswith(TOOL_PREFIX)}
     answers = (item.details for item in events if item.event == "question_answered")
     answers = (each for each in answers if each["number"] in calls)
     if any(answer.get("choice") == "yes" for answer in answers) and not done + unknown:
-        found.append("a yes was given, and nothing came of it")
-    return found
+        problems.append("a yes was given, and nothing came of it")
+    return problems
 
 
 def _archives(folder: Path) -> list[Path]:

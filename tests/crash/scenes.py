@@ -71,8 +71,8 @@ class Scene:
 
 
 def _last(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = body["messages"][-1]
-    return found
+    message: Mapping[str, Any] = body["messages"][-1]
+    return message
 
 
 def _whisper(_: Mapping[str, Any] | None = None) -> bytes:
@@ -113,8 +113,8 @@ def _take_lamp(body: Mapping[str, Any]) -> bytes:
     """Take the lamp; after a person's answer about it, do no more."""
     if _last(body)["role"] == "tool":
         return _whisper()
-    told = json.dumps(_last(body))
-    is_over = any(words in told for words in ("said yes", "said no", "dropped question"))
+    text = json.dumps(_last(body))
+    is_over = any(words in text for words in ("said yes", "said no", "dropped question"))
     return calls("noop") if is_over else calls("get", item="lamp")
 
 
@@ -211,13 +211,13 @@ def _ask_and_drop(game: Game) -> None:
 
 
 def _talked(game: Game) -> None:
-    said = []
+    talk = []
     for number in range(16):
         call = ToolCall(f"c{number}", "say", {"message": f"answer {number}"})
-        said.append(user_message(f'Tom says to you: "question {number} {"about storms " * 12}"'))
-        said += [call_message(call), result_message(call, ToolResult(True, "said"))]
-    game.ada.work.history = list(said)
-    state.write(game.ada, conversation_history=said)
+        talk.append(user_message(f'Tom says to you: "question {number} {"about storms " * 12}"'))
+        talk += [call_message(call), result_message(call, ToolResult(True, "said"))]
+    game.ada.work.history = list(talk)
+    state.write(game.ada, conversation_history=talk)
 
 
 def _begin_anew(game: Game) -> None:

@@ -34,9 +34,9 @@ def test_record_and_state_agree(play: Play, scene: str) -> None:
 
     Nobody is told anything twice, recorded acts were done, and no question is lost.
     """
-    found = play(scene)
-    assert {} == found["wrong"]
-    assert found["moments"] >= FEWEST_MOMENTS
+    result = play(scene)
+    assert {} == result["wrong"]
+    assert result["moments"] >= FEWEST_MOMENTS
 
 
 def test_i7_a_question_outlives_a_kill_at_every_moment(play: Play) -> None:
@@ -45,9 +45,9 @@ def test_i7_a_question_outlives_a_kill_at_every_moment(play: Play) -> None:
     No question is left open or answered twice, and the person who asked the assistant gets the
     answer once.
     """
-    found = play("a limit's question")
-    assert {} == found["wrong"]
-    assert found["moments"] >= FEWEST_MOMENTS
+    result = play("a limit's question")
+    assert {} == result["wrong"]
+    assert result["moments"] >= FEWEST_MOMENTS
 
 
 ENDED = "played to its end"

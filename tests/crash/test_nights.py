@@ -28,6 +28,6 @@ SAMPLE = ("facts while awake",)
 @pytest.mark.parametrize("scene", SAMPLE if postgres.is_sampled() else NIGHTS)
 def test_the_morning_after(play: Play, scene: str) -> None:
     """All facts are there once, and the record agrees with the stored state."""
-    found = play(scene)
-    assert {} == found["wrong"]
-    assert found["moments"] >= (FEWEST_OF_A_SAMPLE if postgres.is_sampled() else NIGHTS[scene])
+    result = play(scene)
+    assert {} == result["wrong"]
+    assert result["moments"] >= (FEWEST_OF_A_SAMPLE if postgres.is_sampled() else NIGHTS[scene])

@@ -91,9 +91,9 @@ def build() -> None:
     people["Tom"].account = account
     account.db._last_puppet = people["Tom"]
     people["Tom"].permissions.add("Developer")
-    made = operations.create_assistant("Ada", location=room)
-    assert made.ok, made.message
-    state.write(made.data.script, hearing_config=UNHURRIED)
+    result = operations.create_assistant("Ada", location=room)
+    assert result.ok, result.message
+    state.write(result.data.script, hearing_config=UNHURRIED)
     pump()
 
 

@@ -51,8 +51,8 @@ def refusal(words: str, status: int, kind: str, code: str = "") -> dict[str, Any
 
 def bell(arguments: str, content: str = "") -> dict[str, Any]:
     """An answer of aimock: a call of the bell, optionally with text beside it."""
-    said = {"content": content} if content else {}
-    return {**said, "toolCalls": [{"name": "ring_bell", "arguments": arguments}]}
+    words = {"content": content} if content else {}
+    return {**words, "toolCalls": [{"name": "ring_bell", "arguments": arguments}]}
 
 
 # Requests and their answers; the first match is taken.

@@ -79,9 +79,9 @@ def running(
 def _await(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     until = monotonic() + START_SECONDS
     while not _answers(url):
-        told = log.read_text("utf-8", "replace")[-4000:]
-        assert process.poll() is None, f"ended with {process.returncode}\n{told}"
-        assert monotonic() < until, f"no answer at {url}\n{told}"
+        output = log.read_text("utf-8", "replace")[-4000:]
+        assert process.poll() is None, f"ended with {process.returncode}\n{output}"
+        assert monotonic() < until, f"no answer at {url}\n{output}"
         sleep(0.1)
 
 

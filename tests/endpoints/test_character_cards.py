@@ -74,8 +74,8 @@ def read_there(folder: Path, name: str, content: bytes) -> dict[str, Any]:
     command = ["node", "--input-type=module", "-e", READ, str(path)]
     done = subprocess.run(command, cwd=PLACE, capture_output=True, timeout=60, check=False)
     assert 0 == done.returncode, done.stderr.decode()
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    card: dict[str, Any] = json.loads(done.stdout)
+    return card
 
 
 @pytest.mark.parametrize("card", [V1, V2, V3], ids=["v1", "v2", "v3"])
@@ -90,8 +90,8 @@ def test_ours_are_read_there(card: dict[str, Any], tmp_path: Path) -> None:
 def test_theirs_is_read_here_and_goes_back(tmp_path: Path) -> None:
     """A version 3 card of the reader is kept byte for byte, and field by field in a picture."""
     whole = {**V2, "data": {**V2["data"], "character_book": BOOK}}  # type: ignore[dict-item]
-    made = read_there(tmp_path, "card.json", json.dumps(whole).encode())["v3"]
-    raw = json.dumps(made, ensure_ascii=False).encode()
+    v3_card = read_there(tmp_path, "card.json", json.dumps(whole).encode())["v3"]
+    raw = json.dumps(v3_card, ensure_ascii=False).encode()
     card = read_card(raw)
     assert ("chara_card_v3", raw) == (json.loads(card.ccv3)["spec"], as_json(card))
     (entry,) = use_of(card).book.entries
@@ -103,8 +103,8 @@ def test_theirs_is_read_here_and_goes_back(tmp_path: Path) -> None:
         entry.terms.budget,
     )
     back = read_there(tmp_path, "back.png", as_png(card))
-    assert made == back["raw_data"]
-    assert made == back["v3"]
+    assert v3_card == back["raw_data"]
+    assert v3_card == back["v3"]
     assert BOOK["entries"] == back["entries"]
 
 

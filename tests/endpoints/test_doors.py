@@ -87,26 +87,26 @@ def test_trouble_of_the_service_passes(
     caller: Caller, endpoint_of: Find, door: Door, words: str, words_of_it: str
 ) -> None:
     """An error 5xx is reported in the service's own words, and locks no assistant."""
-    with pytest.raises(ModelStatusError, match=words_of_it) as told:
+    with pytest.raises(ModelStatusError, match=words_of_it) as caught:
         caller.ask(endpoint_of(door), words)
-    assert told.value.status >= 500
-    assert (True, False) == (told.value.is_of_service, told.value.may_lock)
+    assert caught.value.status >= 500
+    assert (True, False) == (caught.value.is_of_service, caught.value.may_lock)
 
 
 def test_a_prompt_that_is_too_long_is_called_so(
     caller: Caller, endpoint_of: Find, door: Door
 ) -> None:
     """The error has its own kind through every proxy, and does not blame the service."""
-    with pytest.raises(ContextLengthError, match="maximum context length") as told:
+    with pytest.raises(ContextLengthError, match="maximum context length") as caught:
         caller.ask(endpoint_of(door), "This is too long.")
-    assert not told.value.blames_service
+    assert not caught.value.blames_service
 
 
 def test_a_quota_that_is_used_up_rests(caller: Caller, endpoint_of: Find, door: Door) -> None:
     """A used-up quota is trouble of the service, and locks no assistant."""
-    with pytest.raises(ModelStatusError, match="exceeded your current quota") as told:
+    with pytest.raises(ModelStatusError, match="exceeded your current quota") as caught:
         caller.ask(endpoint_of(door), "There is no money.")
-    assert (True, False) == (told.value.is_of_service, told.value.may_lock)
+    assert (True, False) == (caught.value.is_of_service, caught.value.may_lock)
 
 
 def test_who_is_told_to_wait_waits(caller: Caller, endpoint_of: Find) -> None:
@@ -141,9 +141,9 @@ def test_a_limit_of_the_proxy_is_a_limit(caller: Caller, litellm: str) -> None:
     """The second call within a minute gets a 429, which locks no assistant."""
     endpoint = Endpoint("custom", "one a minute", f"{litellm}/v1", MASTER_KEY)
     assert "Good evening." == caller.ask(endpoint, "Hello.").content
-    with pytest.raises(ModelStatusError) as told:
+    with pytest.raises(ModelStatusError) as caught:
         caller.ask(endpoint, "Hello again.")
-    assert (429, False) == (told.value.status, told.value.may_lock)
+    assert (429, False) == (caught.value.status, caught.value.may_lock)
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])

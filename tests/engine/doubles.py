@@ -266,9 +266,9 @@ class Stage:
 
     def results(self) -> list[str]:
         """The tool results in the conversation, once it is checked that no call lacks one."""
-        said = self.turn.said
-        assert [] == dangling(said)
-        return [message["content"] for message in said if message["role"] == "tool"]
+        messages = self.turn.said
+        assert [] == dangling(messages)
+        return [message["content"] for message in messages if message["role"] == "tool"]
 
 
 def dangling(messages: Sequence[Message]) -> list[str]:

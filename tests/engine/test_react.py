@@ -348,7 +348,7 @@ def test_every_history_can_be_sent_again(
     for before, step in pairwise(["", *stage.diary]):
         if step in ("run say", "run whisper", "run dig"):
             assert step.replace("run", "note") == before
-    assert [] == [wrong for said in stage.checkpoint_store.kept for wrong in dangling(said)]
+    assert [] == [wrong for messages in stage.checkpoint_store.kept for wrong in dangling(messages)]
     if stop.reason in ("terminal_tool", "dangerous_tool"):
         assert stage.turn.effects >= 1
     assert stage.diary.count("run dig") <= 1

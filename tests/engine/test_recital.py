@@ -31,8 +31,8 @@ def test_the_second_attempt_is_said() -> None:
 
 def test_nor_is_it_said_by_a_tool() -> None:
     """A call that holds the instructions is not run, nor is any call beside it."""
-    said = ToolCall("c9", "say", {"message": RULES})
-    stage = stage_with(reply(said, HELLO), reply(HELLO))
+    call = ToolCall("c9", "say", {"message": RULES})
+    stage = stage_with(reply(call, HELLO), reply(HELLO))
     assert "terminal_tool" == stage.play().reason
     assert ["whisper"] == ran(stage)
 

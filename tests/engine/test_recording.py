@@ -55,11 +55,11 @@ class Ringed:
 def test_a_turn_is_kept_step_by_step() -> None:
     ringed = Ringed(Stage(reply(LOOK, content="I look."), reply(HELLO)))
     record = ringed.play()
-    first, look, second, said = record.steps
+    first, look, second, speech = record.steps
     assert isinstance(first, RecordedCall)
     assert isinstance(look, ToolUse)
     assert isinstance(second, RecordedCall)
-    assert isinstance(said, ToolUse)
+    assert isinstance(speech, ToolUse)
     assert ringed.stage.model.asked == [list(first.messages), list(second.messages)]
     assert first.reply is not None
     assert ("I look.", (LOOK,)) == (first.reply.content, first.reply.tool_calls)
@@ -174,17 +174,17 @@ def test_a_long_turn_is_kept_as_far_as_there_is_room() -> None:
     )
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
     call = RecordedCall(0.0, prompt, prompt.messages, (), reply=Reply("c" * 40))
-    record.keep_call(call)
+    record.record_call(call)
     assert (True, [user_message("b" * 30)]) == (call.is_cut, call.messages)
     assert ([], []) == (call.prompt.messages, call.prompt.blocks)
     assert call.reply == Reply("c" * 40)
     use = ToolUse(0.0, LOOK, "d" * 100)
-    record.keep_use(use)
+    record.record_use(use)
     assert use.is_cut
     assert 0 == record.room
     assert 0 < len(use.text) < 100
     last = RecordedCall(0.0, prompt, prompt.messages, (), reply=Reply("e" * 40))
-    record.keep_call(last)
+    record.record_call(last)
     assert last.reply is not None
     assert ("", []) == (last.reply.content, last.messages)
 
@@ -196,27 +196,27 @@ def test_arguments_take_room() -> None:
     nameless = ToolCall("c2", "n" * 500)
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=300)
     call = RecordedCall(0.0, prompt, (), (), reply=Reply(tool_calls=(long,)))
-    record.keep_call(call)
+    record.record_call(call)
     size = len(str(long.arguments))
     assert call.reply is not None
     assert (False, (long,), 300 - size) == (call.is_cut, call.reply.tool_calls, record.room)
     more = RecordedCall(0.0, prompt, (), (), reply=Reply("hm", tool_calls=(LOOK, long, nameless)))
-    record.keep_call(more)
+    record.record_call(more)
     assert more.reply is not None
     look, cut, named = more.reply.tool_calls
     assert (True, LOOK, "write_note", {}) == (more.is_cut, look, cut.name, cut.arguments)
     assert ("n" * 64, "hm") == (named.name, more.reply.content)
     left = record.room
     use = ToolUse(0.0, long, "done")
-    record.keep_use(use)
+    record.record_use(use)
     assert ("write_note", {}, True) == (use.call.name, use.call.arguments, use.is_cut)
     assert (left - 4, "done") == (record.room, use.text)
     failed = RecordedCall(0.0, Prompt([], 900, 1000), (), (), error="it is away")
-    record.keep_call(failed)
+    record.record_call(failed)
     assert (None, True, left - 4) == (failed.reply, failed.is_cut, record.room)
     roomy = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=300)
     use = ToolUse(0.0, long, "done")
-    roomy.keep_use(use)
+    roomy.record_use(use)
     assert (long, False, 300 - size - 4) == (use.call, use.is_cut, roomy.room)
 
 
@@ -224,10 +224,10 @@ def test_prompts_share_what_is_equal_in_them() -> None:
     """The head of a hundred prompts is held in memory once."""
     ring = TurnRing()
 
-    def made(said: str) -> Prompt:
+    def made(words: str) -> Prompt:
         head = {"role": "system", "content": "".join(("You are ", "Ada."))}
-        messages = [head, user_message(said)]
-        prompt = Prompt(messages, 9, 99, blocks=[("head", head["content"]), ("event", said)])
+        messages = [head, user_message(words)]
+        prompt = Prompt(messages, 9, 99, blocks=[("head", head["content"]), ("event", words)])
         ring.share(prompt)
         return prompt
 
@@ -243,7 +243,7 @@ def test_a_failed_call_that_is_long_is_cut_as_well() -> None:
     prompt = Prompt([user_message("a" * 10)], 100, 1000)
     record = RecordedTurn(Turn(7, (make_event(),)), 0.0, room=150)
     call = RecordedCall(0.0, prompt, prompt.messages, (), error="away")
-    record.keep_call(call)
+    record.record_call(call)
     assert (True, prompt.messages) == (call.is_cut, call.messages)
 
 

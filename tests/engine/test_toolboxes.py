@@ -81,10 +81,10 @@ class TestFindable:
 
     def test_the_first_are_shown_and_the_rest_can_be_found(self) -> None:
         """The first tools, the one that finds others, and what was found."""
-        found: list[str] = []
-        tools = Findable(ListedTools([], offered=self.CROWD), found, 3)
+        names: list[str] = []
+        tools = Findable(ListedTools([], offered=self.CROWD), names, 3)
         assert ["say", "whisper", "look", "find_tools"] == list(tools.specs())
-        found += ["tool_77", "gone"]
+        names += ["tool_77", "gone"]
         assert ["say", "whisper", "look", "find_tools", "tool_77"] == list(tools.specs())
         assert finish(gate(tools).run(ToolCall("c", "tool_77"), TURN)).success
 

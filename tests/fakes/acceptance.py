@@ -17,28 +17,28 @@ NEXT = {"user": {"assistant"}, "assistant": {"tool", "user"}, "tool": {"tool", "
 
 def complaints(history: Sequence[Mapping[str, Any]]) -> list[str]:
     """The faults of a conversation without its system message; [] when there are none."""
-    found = [f"{call_id} dangles" for call_id in dangling([dict(m) for m in history])]
+    problems = [f"{call_id} dangles" for call_id in dangling([dict(m) for m in history])]
     roles = [message["role"] for message in history]
-    found += [f"{b} after {a}" for a, b in pairwise(roles) if b not in NEXT[a]]
-    found += [] if roles[:1] in ([], ["user"]) else [f"begins with {roles[0]}"]
+    problems += [f"{b} after {a}" for a, b in pairwise(roles) if b not in NEXT[a]]
+    problems += [] if roles[:1] in ([], ["user"]) else [f"begins with {roles[0]}"]
     ids = [each["id"] for message in history for each in message.get("tool_calls", ())]
-    found += ["ids twice"] if len(set(ids)) < len(ids) else []
+    problems += ["ids twice"] if len(set(ids)) < len(ids) else []
     for message in history:
-        found += _complaints_of(message)
+        problems += _complaints_of(message)
     json.dumps(history, ensure_ascii=False, allow_nan=False).encode()
     json.dumps(as_fallback(history), ensure_ascii=False, allow_nan=False).encode()
-    return found
+    return problems
 
 
 def _complaints_of(message: Mapping[str, Any]) -> list[str]:
     calls = message.get("tool_calls", ())
-    found = [] if calls or message["content"] else [f"{message['role']} says nothing"]
+    problems = [] if calls or message["content"] else [f"{message['role']} says nothing"]
     for each in calls:
         name, arguments = each["function"]["name"], each["function"]["arguments"]
-        found += [f"id {each['id']!r}"] if not USABLE.fullmatch(each["id"]) else []
-        found += [f"name {name!r}"] if not USABLE.fullmatch(name) else []
-        found += [] if _is_object(arguments) else [f"arguments {arguments!r}"]
-    return found
+        problems += [f"id {each['id']!r}"] if not USABLE.fullmatch(each["id"]) else []
+        problems += [f"name {name!r}"] if not USABLE.fullmatch(name) else []
+        problems += [] if _is_object(arguments) else [f"arguments {arguments!r}"]
+    return problems
 
 
 def _is_object(text: str) -> bool:
@@ -57,6 +57,6 @@ def acts(turn: Sequence[Mapping[str, Any]]) -> str:
     for place, message in enumerate(turn):
         names = [each["function"]["name"] for each in message.get("tool_calls", ())]
         results = [json.loads(m["content"]) for m in turn[place + 1 :][: len(names)]]
-        told = zip(names, results, strict=True)
-        groups.append("+".join(f"{name}{'' if done['success'] else '!'}" for name, done in told))
+        pairs = zip(names, results, strict=True)
+        groups.append("+".join(f"{name}{'' if done['success'] else '!'}" for name, done in pairs))
     return " ".join(filter(None, groups))

@@ -63,9 +63,9 @@ class FakeModel:
             return asyncio.run_coroutine_threadsafe(work(), loop).result(timeout=10)
 
         async def make() -> OpenAIServer:
-            made = OpenAIServer(model=MODEL_NAME, delay_seconds=delay_seconds)
-            await made.start()
-            return made
+            fake = OpenAIServer(model=MODEL_NAME, delay_seconds=delay_seconds)
+            await fake.start()
+            return fake
 
         try:
             server = run(make)

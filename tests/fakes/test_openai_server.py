@@ -83,12 +83,12 @@ def test_hears_who_spoke_however_it_is_told(content: str, tool: str, target: str
 
 
 def test_has_nothing_to_add_once_it_answered() -> None:
-    told: list[Any] = [
+    messages: list[Any] = [
         *WHISPER,
         {"role": "assistant", "content": None},
         {"role": "tool", "content": "{}"},
     ]
-    assert () == decide_calls(told)
+    assert () == decide_calls(messages)
 
 
 def test_can_answer_wrongly_in_every_way() -> None:

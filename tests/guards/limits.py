@@ -148,8 +148,8 @@ LIMITS = (
     guard(
         "a call is reserved in the ledger before it is sent",
         "budget/ledger/ledger_store.py",
-        "        return self._write(begun, config) or begun\n",
-        "        return begun\n",
+        "        return self._write(reservation, config) or reservation\n",
+        "        return reservation\n",
         "test_l15_held_before_and_counted_after",
     ),
     guard(
@@ -190,15 +190,15 @@ LIMITS = (
     guard(
         "a summary of the conversation is paid for",
         "agent/compaction.py",
-        'asked = metered.ask(self._request(messages), purpose="summary", **self._options())',
-        "asked = metered.client.chat_completion(self._request(messages), (), **self._options())",
+        'call = metered.ask(self._request(messages), purpose="summary", **self._options())',
+        "call = metered.client.chat_completion(self._request(messages), (), **self._options())",
         "test_hole_d30_the_model_counts_the_money",
     ),
     guard(
         "random walks find a summary that nobody pays for",
         "agent/compaction.py",
-        'asked = metered.ask(self._request(messages), purpose="summary", **self._options())',
-        "asked = metered.client.chat_completion(self._request(messages), (), **self._options())",
+        'call = metered.ask(self._request(messages), purpose="summary", **self._options())',
+        "call = metered.client.chat_completion(self._request(messages), (), **self._options())",
         "test_b15_no_walk_breaks_anything",
     ),
     guard(

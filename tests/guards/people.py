@@ -43,8 +43,8 @@ PEOPLE = (
     guard(
         "the API and the pages check the same rights",
         "operations/rights/acts.py",
-        "    refused = refusal(act, person, found.data)\n    if refused is None:",
-        "    refused = refusal(act, person, found.data)\n    if True:",
+        "    refused = refusal(act, person, result.data)\n    if refused is None:",
+        "    refused = refusal(act, person, result.data)\n    if True:",
         "tests/api/test_memory.py::test_somebody_is_exported_and_forgotten",
     ),
     guard(

@@ -36,8 +36,8 @@ SPEAKING = (
     guard(
         "a hushed assistant does not speak in the room",
         "messages/outgoing.py",
-        "    _refuse_hushed(character)\n    found",
-        "    found",
+        "    _refuse_hushed(character)\n    phrased",
+        "    phrased",
         "test_her_tools_refuse_the_room",
     ),
     guard(
@@ -106,14 +106,14 @@ SPEAKING = (
     guard(
         "it runs only the commands on its list",
         "tools/game.py",
-        "if found.key.casefold() not in allowed:",
+        "if meant.key.casefold() not in allowed:",
         "if False:",
         "test_what_is_not_on_the_list",
     ),
     guard(
         "an exit with the name of an allowed command leads it nowhere",
         "tools/game.py",
-        'getattr(found, "is_exit", False)',
+        'getattr(meant, "is_exit", False)',
         "False",
         "test_an_exit_with_the_name_of_an_allowed_command_leads_nowhere",
     ),

@@ -167,10 +167,10 @@ STOPPING = (
     guard(
         "an effect that a crash interrupted is not repeated",
         "runtime/turns/__init__.py",
-        'if not noted or "tool" in noted:\n        return ()',
-        "if not noted:\n        return ()",
+        'if not saved_turn or "tool" in saved_turn:\n        return ()',
+        "if not saved_turn:\n        return ()",
         "test_b15_no_walk_breaks_anything",
-        ("runtime/turns/aside.py", 'is_in_effect = "tool" in noted', "is_in_effect = False"),
+        ("runtime/turns/aside.py", 'is_in_effect = "tool" in checkpoint', "is_in_effect = False"),
     ),
     guard(
         "a message is stored before it is answered",

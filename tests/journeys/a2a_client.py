@@ -50,7 +50,7 @@ def report(text: str, **more: Any) -> dict[str, Any]:
 
 def message(text: str = "", task: str = "", context: str = "", **metadata: Any) -> Message:
     """A message from a peer."""
-    made = Message(
+    result = Message(
         message_id=str(uuid4()),
         role=Role.ROLE_USER,
         task_id=task,
@@ -58,8 +58,8 @@ def message(text: str = "", task: str = "", context: str = "", **metadata: Any) 
         parts=[Part(text=text)] if text else [Part(text="(see metadata)")],
     )
     if metadata:
-        made.metadata.update(metadata)
-    return made
+        result.metadata.update(metadata)
+    return result
 
 
 class Peer:

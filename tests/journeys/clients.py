@@ -252,9 +252,9 @@ def read_session_id(web_port: int, timeout_seconds: float) -> str:
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     url = f"http://127.0.0.1:{web_port}/webclient/"
     with opener.open(url, timeout=timeout_seconds) as page:
-        found = re.search(r"csessid\s*=\s*[\"'](\w*)[\"']", page.read().decode())
-    assert found, f"{url} names no csessid"
-    return found[1]
+        match = re.search(r"csessid\s*=\s*[\"'](\w*)[\"']", page.read().decode())
+    assert match, f"{url} names no csessid"
+    return match[1]
 
 
 def read_html(markup: str) -> str:

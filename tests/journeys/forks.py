@@ -116,8 +116,8 @@ def begin(
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    told = {"command": program, "folder": str(folder), "environment": dict(env)}
-    body = json.dumps(told).encode()
+    request = {"command": program, "folder": str(folder), "environment": dict(env)}
+    body = json.dumps(request).encode()
     line = socket.socket(socket.AF_UNIX)
     line.connect(str(_mother()))
     with open(os.devnull, "rb") as nothing:

@@ -259,10 +259,10 @@ class Game:
         """Write ports and `settings` to the end of secret_settings.py, replacing earlier ones."""
         path = self.folder / "server/conf/secret_settings.py"
         mark = "# ---- set by the tests\n"
-        kept = path.read_text().split(mark)[0] if path.exists() else ""
+        text = path.read_text().split(mark)[0] if path.exists() else ""
         chosen = {**make_settings(self.ports), **self.settings}
         lines = "".join(f"{name} = {value!r}\n" for name, value in chosen.items())
-        path.write_text(kept + mark + lines)
+        path.write_text(text + mark + lines)
 
     # ---- looking at it -----------------------------------------------------------------------
 

@@ -38,8 +38,8 @@ class Receiver:
     @property
     def states(self) -> list[str]:
         """The task states that it was notified of."""
-        told = [json.loads(body).get("statusUpdate") for _, body in self.heard]
-        return [each["status"]["state"].removeprefix("TASK_STATE_") for each in told if each]
+        updates = [json.loads(body).get("statusUpdate") for _, body in self.heard]
+        return [each["status"]["state"].removeprefix("TASK_STATE_") for each in updates if each]
 
     def wait_for(self, count: int) -> None:
         """Wait until so many notifications have come.
@@ -90,23 +90,23 @@ def is_signed(heard: tuple[dict[str, str], bytes], token: str) -> bool:
 @contextmanager
 def receiving(**given: Any) -> Iterator[Receiver]:
     """A receiver, in threads of its own."""
-    made = Receiver(**given)
+    receiver = Receiver(**given)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            made.answer(self)
+            receiver.answer(self)
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    made.port = server.server_address[1]
+    receiver.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield made
+        yield receiver
     finally:
-        made.release()
+        receiver.release()
         server.shutdown()
         server.server_close()

@@ -60,14 +60,14 @@ def run(
 
 def find_processes(folder: Path) -> list[int]:
     """Ids of the running processes whose command line names `folder`, without this one."""
-    found = []
+    numbers = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         with suppress(OSError):
             if f"{folder}/".encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-    return found
+                numbers.append(int(entry.name))
+    return numbers
 
 
 def kill_processes(folder: Path, timeout_seconds: float = 10.0) -> list[int]:

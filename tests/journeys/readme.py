@@ -75,10 +75,10 @@ def insert_lines(existing: Sequence[str], block: Sequence[str]) -> list[str]:
     for line in block:
         if line.strip() == ELLIPSIS:
             continue
-        found = _find(result, line, at or 0)
-        if found is not None:
-            result[found:found] = waiting
-            at = found + len(waiting) + 1
+        place = _find(result, line, at or 0)
+        if place is not None:
+            result[place:place] = waiting
+            at = place + len(waiting) + 1
             waiting = []
         elif at is None:
             waiting.append(line)

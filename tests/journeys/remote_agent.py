@@ -79,9 +79,9 @@ class Agent:
         """
         end = time.monotonic() + WAIT_SECONDS
         while True:
-            found = [each for each in self.heard() if each["kind"] == kind]
-            if len(found) >= count:
-                return found
+            entries = [each for each in self.heard() if each["kind"] == kind]
+            if len(entries) >= count:
+                return entries
             assert time.monotonic() < end, self.heard()
             time.sleep(0.05)
 
@@ -238,10 +238,10 @@ class Program(AgentExecutor):
                 await inner(scope, receive, send)
                 return
             self.heard.append({"kind": does})
-            made: Response = JSONResponse({}, 503)
+            response: Response = JSONResponse({}, 503)
             if does == "redirect":
-                made = RedirectResponse(f"http://127.0.0.1:{self.port}/heard", 307)
-            await made(scope, receive, send)
+                response = RedirectResponse(f"http://127.0.0.1:{self.port}/heard", 307)
+            await response(scope, receive, send)
 
         return gate
 

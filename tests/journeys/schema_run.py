@@ -144,13 +144,13 @@ def _faults_of(recorder: Any) -> Iterator[tuple[tuple[str, ...], str]]:
         for check in checks:
             if check.status.value != "failure":
                 continue
-            failure, kept = check.failure_info.failure, recorder.interactions.get(number)
-            answer = kept.response.content[:500] if kept is not None and kept.response else b""
+            failure, entry = check.failure_info.failure, recorder.interactions.get(number)
+            answer = entry.response.content[:500] if entry is not None and entry.response else b""
             lines = (f"{recorder.label}: {check.name}: {failure.title}", failure.message)
-            told = "\n".join(
+            text = "\n".join(
                 (*lines, check.failure_info.code_sample, answer.decode("utf-8", "replace"))
             )
-            yield (recorder.label, check.name, failure.title), told
+            yield (recorder.label, check.name, failure.title), text
 
 
 def _configuration(plan: Walk, phases: list[str]) -> dict[str, Any]:
@@ -200,12 +200,12 @@ def _phase(name: str, phases: list[str]) -> dict[str, Any]:
 def _exceptions(plan: Walk, phases: list[str]) -> Iterator[dict[str, Any]]:
     whole = plan.in_every_way or set()
     for method, path in dict.fromkeys((*MEANT, *sorted(whole))):
-        found = _of(method, path)
+        entry = _of(method, path)
         if (method, path) in MEANT:
-            found["checks"] = {"positive_data_acceptance": {"enabled": False}}
+            entry["checks"] = {"positive_data_acceptance": {"enabled": False}}
         if (method, path) in whole:
-            found["generation"] = {"mode": "all"}
-        yield found
+            entry["generation"] = {"mode": "all"}
+        yield entry
     doomed = {"path.key": _key(plan.doomed, "doomed", phases)}
     yield _of("DELETE", "assistants/{key}/") | {"parameters": doomed}
     yield _of("POST", "token/") | {"enabled": plan.has_logins}

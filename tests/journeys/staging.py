@@ -52,9 +52,9 @@ def run(owner: Player, code: str, timeout_seconds: float = WAIT_SECONDS) -> str:
     end = f"me.account.msg('<%s %d>' % (told, {number}))"
     whole = f"{PRELUDE}\ntold = ''\n{code}\n{end}"
     owner.send(f"py exec({whole!r}, dict(me=me))")
-    found = owner.expect(rf"<([^<>]*) {number}>|\n *\w+Error: .*", timeout_seconds)
-    assert found[1] is not None, found[0]
-    return str(found[1])
+    match = owner.expect(rf"<([^<>]*) {number}>|\n *\w+Error: .*", timeout_seconds)
+    assert match[1] is not None, match[0]
+    return str(match[1])
 
 
 def read_new_log(game: Game, start: int) -> str:
@@ -74,8 +74,8 @@ def find_trouble(log: str) -> list[str]:
 
 def prompt_of(call: dict[str, Any]) -> str:
     """The last user message in one of the model's calls."""
-    told = [m["content"] for m in call["body"]["messages"] if m["role"] == "user"]
-    return str(told[-1])
+    texts = [m["content"] for m in call["body"]["messages"] if m["role"] == "user"]
+    return str(texts[-1])
 
 
 def page_of(words: str, name: str = "Ada") -> str:

@@ -55,8 +55,8 @@ def send(peer: Peer, said: Message, binding: str = "JSONRPC", **wanted: Any) -> 
     async def use(client: Any) -> StreamResponse:
         return [answer async for answer in client.send_message(request)][-1]
 
-    found: StreamResponse = peer.do(use, binding)
-    return found
+    response: StreamResponse = peer.do(use, binding)
+    return response
 
 
 def made_of(task: Task) -> list[dict[str, Any]]:
@@ -104,10 +104,10 @@ def test_a_task_is_given_and_answered(stranger: Peer, model: FakeModel, binding:
 def test_a_card_says_how_to_ask(stranger: Peer, model: FakeModel) -> None:
     """The card is public, with or without a slash, and can be cached by its ETag."""
     card = stranger.raw("GET", "/.well-known/agent-card.json", Authorization="")
-    told = card.told
-    assert ("Ada", stranger.url) == (told["name"], told["supportedInterfaces"][0]["url"])
-    assert "|" not in told["description"]
-    assert {"ask", "look"} <= {skill["id"] for skill in told["skills"]}
+    content = card.told
+    assert ("Ada", stranger.url) == (content["name"], content["supportedInterfaces"][0]["url"])
+    assert "|" not in content["description"]
+    assert {"ask", "look"} <= {skill["id"] for skill in content["skills"]}
     assert card.headers["Cache-Control"]
     assert card.headers["Last-Modified"]
     again = stranger.raw(
@@ -181,28 +181,28 @@ def test_a5_of_an_unknown_task_nothing_is_told(
     """A task that never existed and somebody else's get the same answer by every method."""
     model.queue(report("Yes."))
     theirs = owner.ask("Is it raining?").id
-    told = set()
+    errors = set()
     for number in (NO_TASK, theirs):
         for method in ("GetTask", "CancelTask", "SubscribeToTask"):
             error = stranger.call(method, {"id": number})["error"]
-            told.add((error["code"], error["message"].replace(number, "-")))
-        said = {"messageId": "m", "taskId": number, "role": "ROLE_USER", "parts": [{"text": "x"}]}
-        error = stranger.call("SendMessage", {"message": said})["error"]
-        told.add((error["code"], error["message"].replace(number, "-")))
+            errors.add((error["code"], error["message"].replace(number, "-")))
+        speech = {"messageId": "m", "taskId": number, "role": "ROLE_USER", "parts": [{"text": "x"}]}
+        error = stranger.call("SendMessage", {"message": speech})["error"]
+        errors.add((error["code"], error["message"].replace(number, "-")))
         hook = {"taskId": number, "url": "http://127.0.0.1:1/"}
         error = stranger.call("CreateTaskPushNotificationConfig", hook)["error"]
-        told.add((error["code"], error["message"].replace(number, "-")))
+        errors.add((error["code"], error["message"].replace(number, "-")))
         assert 404 == stranger.raw("GET", f"/tasks/{number}").status
-    assert {(-32001, "You have no task '-' with Ada.")} == told
+    assert {(-32001, "You have no task '-' with Ada.")} == errors
     assert theirs not in [each.id for each in stranger.tasks()]
 
 
 def test_a6_a_stream_tells_all_to_its_end(stranger: Peer, model: FakeModel) -> None:
     model.queue(report("Seven."))
-    told = stranger.stream("How many lamps?")
-    kinds = [each.WhichOneof("payload") for each in told]
+    events = stranger.stream("How many lamps?")
+    kinds = [each.WhichOneof("payload") for each in events]
     assert ["task", "artifact_update", "status_update"] == kinds
-    assert "Seven." == told[1].artifact_update.artifact.parts[0].text
+    assert "Seven." == events[1].artifact_update.artifact.parts[0].text
 
 
 def test_a6_a_stream_goes_on_where_it_broke_off(stranger: Peer, model: FakeModel) -> None:
@@ -273,15 +273,15 @@ def test_who_is_forgotten_has_asked_nothing(game: Game, stranger: Peer, model: F
         run(admin, f"operations.forget_everything(ada, '*#{account_of(game)}')")
     assert -32001 == stranger.call("GetTask", {"id": task.id})["error"]["code"]
     for table, column in (("peertask", "words"), ("peerevent", "data")):
-        found = game.query(f"SELECT id FROM evennia_ai_{table} WHERE {column} LIKE '%amphorae%'")
-        assert [] == found
+        rows = game.query(f"SELECT id FROM evennia_ai_{table} WHERE {column} LIKE '%amphorae%'")
+        assert [] == rows
     assert [] == stranger.tasks()
 
 
 def account_of(game: Game) -> int:
     """The id of the stranger's account."""
-    found = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Peer'")
-    return int(found[0][0])
+    rows = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Peer'")
+    return int(rows[0][0])
 
 
 # ---- what goes with words: data, files, links; and words alone ---------------------------------
@@ -291,23 +291,23 @@ def account_of(game: Game) -> int:
 def test_mere_words_are_a_message(stranger: Peer, model: FakeModel, binding: str) -> None:
     """A reply without any tool call is a message and no task; its cost is recorded all the same."""
     model.queue(TALK)
-    said = send(stranger, message("Good evening!"), binding)
-    assert "message" == said.WhichOneof("payload")
-    assert TALK["content"] == said.message.parts[0].text
-    assert said.message.context_id
-    assert not said.message.task_id
-    number = dict(MessageToDict(said.message.metadata))["task"]
+    reply = send(stranger, message("Good evening!"), binding)
+    assert "message" == reply.WhichOneof("payload")
+    assert TALK["content"] == reply.message.parts[0].text
+    assert reply.message.context_id
+    assert not reply.message.task_id
+    number = dict(MessageToDict(reply.message.metadata))["task"]
     assert "COMPLETED" == state_of(stranger.get(number))
 
 
 def test_mere_words_end_a_stream_alone(stranger: Peer, model: FakeModel) -> None:
     """A quick reply is the only event of its stream; a slow one is a task from the start."""
     model.queue(TALK)
-    (said,) = stranger.stream("Good evening!")
-    assert TALK["content"] == said.message.parts[0].text
+    (event,) = stranger.stream("Good evening!")
+    assert TALK["content"] == event.message.parts[0].text
     model.queue({**TALK, "delay_seconds": 3.0})
-    told = stranger.stream("And how are you?")
-    kinds = [each.WhichOneof("payload") for each in told]
+    events = stranger.stream("And how are you?")
+    kinds = [each.WhichOneof("payload") for each in events]
     assert ["task", "artifact_update", "status_update"] == kinds
 
 
@@ -318,8 +318,8 @@ def test_where_a_task_is_told_of_it_stays_one(stranger: Peer, model: FakeModel) 
     model.queue({"calls": [{"tool": "write_note", "arguments": {"text": "asked"}}]}, TALK)
     assert "task" == send(stranger, message("And now?")).WhichOneof("payload")
     model.queue(TALK)
-    found = send(stranger, message("Hello?"), return_immediately=True)
-    assert "task" == found.WhichOneof("payload")
+    reply = send(stranger, message("Hello?"), return_immediately=True)
+    assert "task" == reply.WhichOneof("payload")
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
@@ -364,9 +364,9 @@ def test_what_is_attached_is_streamed_and_told_and_kept(
         stranger.hook(task.id, receiver.url)
         model.release()
         receiver.wait_for(3)
-        told = [json.loads(body) for _, body in receiver.heard]
-    assert ["artifactUpdate", "artifactUpdate", "statusUpdate"] == [next(iter(e)) for e in told]
-    assert {"lamps": 7} == told[0]["artifactUpdate"]["artifact"]["parts"][0]["data"]
+        updates = [json.loads(body) for _, body in receiver.heard]
+    assert ["artifactUpdate", "artifactUpdate", "statusUpdate"] == [next(iter(e)) for e in updates]
+    assert {"lamps": 7} == updates[0]["artifactUpdate"]["artifact"]["parts"][0]["data"]
     before = stranger.get(task.id)
     game.kill_server()
     game.start()
@@ -432,8 +432,8 @@ def test_files_of_text_are_read(stranger: Peer, model: FakeModel) -> None:
         {"raw": base64.b64encode(b'{"a": 1}').decode(), "mediaType": "application/json"},
     ]
     model.queue(report("Seven."))
-    said = {"messageId": "files", "role": "ROLE_USER", "parts": parts}
-    answer = stranger.call("SendMessage", {"message": said})
+    speech = {"messageId": "files", "role": "ROLE_USER", "parts": parts}
+    answer = stranger.call("SendMessage", {"message": speech})
     assert "error" not in answer
     seen = seen_by(model)
     for words in ("lamps", "north,3", "text/csv", "„ä“", "exact"):
@@ -450,8 +450,8 @@ def test_files_of_text_are_read(stranger: Peer, model: FakeModel) -> None:
     ],
 )
 def test_other_files_are_refused(stranger: Peer, part: dict[str, str], told: str) -> None:
-    said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "See:"}, part]}
-    error = stranger.call("SendMessage", {"message": said})["error"]
+    speech = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "See:"}, part]}
+    error = stranger.call("SendMessage", {"message": speech})["error"]
     assert UNSUPPORTED == error["code"]
     assert told in error["message"]
 
@@ -469,9 +469,9 @@ def test_what_a_peer_takes_is_kept_to(stranger: Peer, model: FakeModel) -> None:
     seen = seen_by(model)
     assert "They take no plain text, but: application/json." in seen
     assert "take only application/json, and this is text/csv" in seen
-    said = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Sing."}]}
+    speech = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "Sing."}]}
     config = {"acceptedOutputModes": ["audio/ogg"]}
-    error = stranger.call("SendMessage", {"message": said, "configuration": config})["error"]
+    error = stranger.call("SendMessage", {"message": speech, "configuration": config})["error"]
     assert (UNSUPPORTED, True) == (error["code"], "audio/ogg" in error["message"])
 
 

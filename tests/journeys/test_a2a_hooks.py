@@ -38,9 +38,9 @@ def game_settings(port: int) -> dict[str, Any]:
 
 def sending(text: str, task: str = "", hook: dict[str, Any] | None = None) -> dict[str, Any]:
     """Parameters of `SendMessage` with a push address, whose end is not waited for."""
-    said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
+    speech = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": text}]}
     config = {"returnImmediately": True, "taskPushNotificationConfig": hook}
-    return {"message": {**said, "taskId": task}, "configuration": config}
+    return {"message": {**speech, "taskId": task}, "configuration": config}
 
 
 def begin(peer: Peer, model: FakeModel) -> str:
@@ -195,24 +195,24 @@ def test_a7_an_address_that_comes_with_an_answer(owner: Peer, model: FakeModel) 
     assert "INPUT_REQUIRED" == state_of(task)
     model.behave(**report("Seven."))
     with receiving() as receiver:
-        told = sending("no", task.id, {"url": receiver.url, "id": "mine"})
-        assert "result" in owner.call("SendMessage", told)
+        params = sending("no", task.id, {"url": receiver.url, "id": "mine"})
+        assert "result" in owner.call("SendMessage", params)
         receiver.wait_for(1)
-        kept = owner.call("ListTaskPushNotificationConfigs", {"taskId": task.id})["result"]
-    assert ["mine"] == [each["id"] for each in kept["configs"]]
+        page = owner.call("ListTaskPushNotificationConfigs", {"taskId": task.id})["result"]
+    assert ["mine"] == [each["id"] for each in page["configs"]]
 
 
 def test_a7_a_message_that_is_sent_again_is_told_once(stranger: Peer, model: FakeModel) -> None:
     """A repeated message is the same task, with the same push address."""
     model.behave(**report("Seven.", kind="hang"))
     with receiving() as receiver:
-        said = sending("How many lamps?", hook={"url": receiver.url})
-        numbers = {stranger.call("SendMessage", said)["result"]["task"]["id"] for _ in range(3)}
+        params = sending("How many lamps?", hook={"url": receiver.url})
+        numbers = {stranger.call("SendMessage", params)["result"]["task"]["id"] for _ in range(3)}
         (task,) = numbers
         model.release()
         receiver.wait_for_end()
-        kept = stranger.call("ListTaskPushNotificationConfigs", {"taskId": task})["result"]
-    assert 1 == len(kept["configs"])
+        page = stranger.call("ListTaskPushNotificationConfigs", {"taskId": task})["result"]
+    assert 1 == len(page["configs"])
     events = [headers["x-evennia-ai-event"] for headers, _ in receiver.heard]
     assert len(set(events)) == len(events)
 

@@ -68,9 +68,9 @@ def quiet_lag(admin: Player) -> float:
 
 def give(peer: Peer) -> str:
     """Give a task; returns its id, or the reason why there is none."""
-    said = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": "Count the lamps."}]}
+    body = {"messageId": str(uuid4()), "role": "ROLE_USER", "parts": [{"text": "Count the lamps."}]}
     config = {"returnImmediately": True}
-    answer = peer.call("SendMessage", {"message": said, "configuration": config})
+    answer = peer.call("SendMessage", {"message": body, "configuration": config})
     if "error" in answer:
         return str(answer["error"]["message"])
     return str(answer["result"]["task"]["id"])
@@ -86,12 +86,12 @@ def test_a_hundred_tasks_at_once(
         quiet = quiet_lag(admin)
         run(admin, MEASURE)
         with ThreadPoolExecutor(20) as pool:
-            told = list(pool.map(lambda _: give(stranger), range(ROUNDS * MANY)))
+            answers = list(pool.map(lambda _: give(stranger), range(ROUNDS * MANY)))
         lag, count = run(admin, MEASURED).split()
-    taken = [each for each in told if " " not in each]
+    taken = [each for each in answers if " " not in each]
     assert AT_ONCE == len(taken)
     assert {f"{AT_ONCE} of your tasks are under way with this game; wait until one is over."} == {
-        each for each in told if " " in each
+        each for each in answers if " " in each
     }
     tom.ask("look", "Reading Room")
     for task in taken:
@@ -124,13 +124,13 @@ def test_streams_left_open(game: Game, stranger: Peer, model: FakeModel) -> None
         assert f"You may have {STREAMS} requests waiting here" in error["message"]
     print(f"lag p99 {lag} ms of {count}, quiet {quiet} ms")
     end = time.monotonic() + 10
-    said = {"messageId": "n", "role": "ROLE_USER", "taskId": task, "parts": [{"text": "hm"}]}
+    speech = {"messageId": "n", "role": "ROLE_USER", "taskId": task, "parts": [{"text": "hm"}]}
     while "waiting here" in (
-        told := stranger.call("SendMessage", {"message": said})["error"]["message"]
+        problem := stranger.call("SendMessage", {"message": speech})["error"]["message"]
     ):
         assert time.monotonic() < end
         time.sleep(0.1)
-    assert "asks you nothing" in told
+    assert "asks you nothing" in problem
     stranger.cancel(task)
     model.release()
     assert float(lag) - quiet < MOST_LAG_MS
@@ -173,7 +173,7 @@ def page_token(at: str) -> str:
 
 def test_what_makes_no_sense(stranger: Peer) -> None:
     file = {"messageId": "m", "role": "ROLE_USER", "parts": [{"raw": "AAAA"}]}
-    for said, told in (
+    for speech, problem in (
         (file, "A file of the type '' is not understood here"),
         ({**file, "parts": [{"text": " "}]}, "at least one word"),
         ({**file, "messageId": "m" * 65, "parts": [{"text": "x"}]}, "at most 64 characters"),
@@ -181,8 +181,8 @@ def test_what_makes_no_sense(stranger: Peer) -> None:
         ({**file, "parts": [{"data": {"a": float("inf")}}]}, "not JSON"),
         ({**file, "parts": [{"text": "x"}], "metadata": {"a": float("nan")}}, "not JSON"),
     ):
-        assert told in stranger.call("SendMessage", {"message": said})["error"]["message"]
-    for wanted, told in (
+        assert problem in stranger.call("SendMessage", {"message": speech})["error"]["message"]
+    for wanted, problem in (
         ({"pageSize": 0}, "1 to 100"),
         ({"pageSize": 101}, "1 to 100"),
         ({"pageToken": "bm8="}, "none of those"),
@@ -190,4 +190,4 @@ def test_what_makes_no_sense(stranger: Peer) -> None:
         ({"pageToken": page_token("1e999")}, "none of those"),
         ({"historyLength": -1}, "from 0 up"),
     ):
-        assert told in stranger.call("ListTasks", wanted)["error"]["message"]
+        assert problem in stranger.call("ListTasks", wanted)["error"]["message"]

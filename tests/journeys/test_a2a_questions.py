@@ -53,10 +53,10 @@ def ask_to_the_limit(peer: Peer, model: FakeModel, then: dict[str, Any]) -> Any:
 def wait_for(peer: Peer, task: str, state: str) -> Any:
     """A task as soon as it is in a state."""
     end = time.monotonic() + LATE_SECONDS
-    while state_of(found := peer.get(task)) != state:
-        assert time.monotonic() < end, found
+    while state_of(latest := peer.get(task)) != state:
+        assert time.monotonic() < end, latest
         time.sleep(0.1)
-    return found
+    return latest
 
 
 def test_a2_a_limit_asks_the_peer(owner: Peer, model: FakeModel) -> None:
@@ -81,8 +81,8 @@ def test_a2_a_stream_tells_the_question_and_what_follows(owner: Peer, model: Fak
         while not (open_ones := owner.tasks(status="TASK_STATE_INPUT_REQUIRED")):
             assert time.monotonic() < end
         owner.answer(open_ones[0].id, "yes")
-        told = streaming.result()
-    states = [each.status_update.status for each in told if each.HasField("status_update")]
+        events = streaming.result()
+    states = [each.status_update.status for each in events if each.HasField("status_update")]
     assert [6, 2, 3] == [status.state for status in states]
     assert 2 == len(states[0].message.parts)
 
@@ -123,15 +123,15 @@ def test_a4_a_second_answer_comes_too_late(owner: Peer, model: FakeModel) -> Non
     """A second answer is told of the first; the same message never counts twice."""
     steps(model, 10, report("All of it."))
     task = owner.ask("Look it all up.")
-    said = message("yes", task.id)
-    again = owner.send(said)
+    reply = message("yes", task.id)
+    again = owner.send(reply)
     assert "INPUT_REQUIRED" == state_of(again)
-    assert "was already answered; a new one needs an id of its own" in owner.refusal(said)
+    assert "was already answered; a new one needs an id of its own" in owner.refusal(reply)
     model.behave(**report("All of it.", kind="hang"))
     going = owner.answer(task.id, "yes", waits=False)
     assert "WORKING" == state_of(going)
-    told = owner.refusal(message("yes", task.id, choice_id="yes"))
-    assert "is already answered: admin answered yes" in told
+    refusal = owner.refusal(message("yes", task.id, choice_id="yes"))
+    assert "is already answered: admin answered yes" in refusal
     owner.cancel(task.id)
     model.release()
     assert "is already answered" in owner.refusal(message("", task.id, choice_id="yes"))
@@ -147,9 +147,9 @@ def test_a8_a_kill_while_it_asks(
     steps(model, 5, report("All of it."))
     game.start()
     owner.wait()
-    kept = owner.get(task.id)
+    later = owner.get(task.id)
     assert question_of(task) == question_of(wait_for(owner, task.id, "INPUT_REQUIRED"))
-    assert kept.history[0] == task.history[0]
+    assert later.history[0] == task.history[0]
     if is_killed_working:
         model.behave(**report("All of it.", kind="hang"))
         owner.answer(task.id, "yes", waits=False)
@@ -159,9 +159,9 @@ def test_a8_a_kill_while_it_asks(
         game.start()
         owner.wait()
         end = time.monotonic() + LATE_SECONDS
-        while (found := state_of(owner.get(task.id))) == "WORKING":
+        while (state := state_of(owner.get(task.id))) == "WORKING":
             assert time.monotonic() < end
-        if found == "INPUT_REQUIRED":  # the limit was reached again
+        if state == "INPUT_REQUIRED":  # the limit was reached again
             owner.answer(task.id, "yes")
         assert state_of(owner.get(task.id)) in ("COMPLETED", "FAILED")
         return
@@ -190,8 +190,8 @@ def test_a9_who_has_no_right_decides_nothing(owner: Peer, stranger: Peer, model:
     number = int(question_of(task)["question"])
     model.behave(**report("All of it.", kind="hang"))
     own = stranger.ask("Look something up.", waits=False)
-    told = stranger.refusal(message("yes", own.id, choice_id="yes", question=number))
-    assert "asks you nothing" in told
+    refusal = stranger.refusal(message("yes", own.id, choice_id="yes", question=number))
+    assert "asks you nothing" in refusal
     assert "INPUT_REQUIRED" == state_of(owner.get(task.id))
     for peer, each in ((owner, task), (stranger, own)):
         peer.cancel(each.id)
@@ -202,8 +202,8 @@ def test_a9_an_order_needs_the_right_and_danger_a_word(
     game: Game, owner: Peer, stranger: Peer, model: FakeModel
 ) -> None:
     """Only a peer that may control her can order; dangerous acts need its `choice_id`."""
-    told = stranger.refusal(message("Dig a cellar.", order=True))
-    assert "You may not control Ada" in told
+    refusal = stranger.refusal(message("Dig a cellar.", order=True))
+    assert "You may not control Ada" in refusal
     line = "Speak in short sentences."
     model.queue({"calls": [{"tool": "propose_guideline", "arguments": {"text": line}}]})
     model.behave(**report("It waits for your yes."))
@@ -257,7 +257,7 @@ def test_a9_a_second_yes_while_the_call_runs(game: Game, owner: Peer, model: Fak
     closed = "approvals.close_call(ada, approvals.pending(ada)[0], 'yes', me.account)"
     with game.log_in_admin() as admin:
         run(admin, f"from evennia_ai import approvals\n{closed}")
-    told = owner.refusal(message("", task.id, choice_id="yes"))
-    assert "is already answered" in told
+    refusal = owner.refusal(message("", task.id, choice_id="yes"))
+    assert "is already answered" in refusal
     assert "AUTH_REQUIRED" == state_of(owner.get(task.id))
     owner.cancel(task.id)

@@ -110,8 +110,8 @@ def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeMode
     game.start()
     assert before == rows_of(game, number)
     with game.log_in_admin() as admin:
-        told = run(admin, f"{BRAM}told = type(bram).__module__, bram.hp, find_assistant('bram')")
-        assert "('world.guards', 4, None)" == told
+        answer = run(admin, f"{BRAM}told = type(bram).__module__, bram.hp, find_assistant('bram')")
+        assert "('world.guards', 4, None)" == answer
     assert [] == find_trouble(read_new_log(game, start))
 
 
@@ -121,7 +121,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
         game.ask_model_at(model.base_url, MODEL_NAME)
         (game.folder / "world/guards.py").write_text(GUARDS)
         files = [game.folder / name for name in CHANGED]
-        kept = {path: path.read_text() for path in files}
+        texts = {path: path.read_text() for path in files}
         for step in read_steps((ROOT / "README.md").read_text()):
             if step.kind == "python":
                 edit_file(game.folder / step.file, step.lines)
@@ -134,7 +134,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
             admin.ask("assistant adopt bram", "Bram has a mind now")
             admin.ask("whisper bram = hello", whisper_of("hello"))
         game.stop()
-        for path, text in kept.items():
+        for path, text in texts.items():
             path.write_text(text)
         start = measure_log(game)
         game.start(by_launcher=True)

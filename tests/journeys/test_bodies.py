@@ -99,9 +99,9 @@ def test_what_her_player_does_is_not_told_to_others(
     for line, seen in PRIVATE_LINES:
         puppeteer.ask(line, seen)
     mira.ask("whisper ada = what did you do?", whisper_of("what did you do?"))
-    told = prompt_of(model.read_calls()[-1])
-    assert 'Mira whispers to you (trust 0.9): "what did you do?"' == told.splitlines()[-1]
-    assert "between us" not in told
+    prompt = prompt_of(model.read_calls()[-1])
+    assert 'Mira whispers to you (trust 0.9): "what did you do?"' == prompt.splitlines()[-1]
+    assert "between us" not in prompt
     tom.expect("between us")
 
 

@@ -222,8 +222,8 @@ def test_l15_two_processes_share_one_ledger_and_one_cap(
                 break
         # A call is settled within a second; until then its whole reservation counts.
         run(admin, "from evennia_ai.budget import ledger\nledger.store().flush()")
-        told, _ = other.communicate("\n", timeout=ENDS_SECONDS)
-    passed, refused = map(int, told.split())
+        output, _ = other.communicate("\n", timeout=ENDS_SECONDS)
+    passed, refused = map(int, output.split())
     used, held, calls = totals(game)
     assert SPENT in answer[0]
     assert 0 < refused

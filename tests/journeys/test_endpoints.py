@@ -38,5 +38,5 @@ def test_a_player_is_answered_after_a_tool(enter: Enter, admin: Player, model: s
 @pytest.mark.parametrize("model", MODELS)
 def test_check_says_that_all_is_well(admin: Player, model: str) -> None:
     run(admin, f"ada.db.llm_model = {model!r}")
-    told = admin.ask("assistant check ada", r"context.*read, in", 60)
-    assert "work (native)" in admin.transcript, told
+    match = admin.ask("assistant check ada", r"context.*read, in", 60)
+    assert "work (native)" in admin.transcript, match

@@ -104,8 +104,8 @@ while True:
 def begun(library: Path, log: Path) -> forks.Running:
     """A running program that has written so to the log."""
     log.touch()
-    with log.open("ab") as told:
-        program = forks.begin(write(library, ASKED_TO_END), library, library, os.environ, told)
+    with log.open("ab") as file:
+        program = forks.begin(write(library, ASKED_TO_END), library, library, os.environ, file)
     with processes.follow(log) as followed:
         assert str(program.pid) == followed.wait_for(r"ready (\d+)\n", 20)[1]
     return program

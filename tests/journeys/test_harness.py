@@ -58,11 +58,11 @@ def test_a_game_does_not_outlive_its_test_run(tmp_path: Path) -> None:
         "left = subprocess.Popen(['tail', '-f', str(folder / 'log')], start_new_session=True);"
         "print(left.pid, flush=True); os.kill(os.getpid(), 9)"
     )
-    made = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, check=False
     )
-    assert -signal.SIGKILL == made.returncode
-    processes.wait_for_end(int(made.stdout), 20)
+    assert -signal.SIGKILL == result.returncode
+    processes.wait_for_end(int(result.stdout), 20)
 
 
 def test_two_games_never_share_a_port() -> None:

@@ -127,8 +127,8 @@ def test_a_whole_line_is_an_address_only_where_nothing_else_is(enter: Enter) -> 
         known[line] = tom.ask(line, r"Command '.*")[0]
     assert "nomatch" not in tom.ask("nosuchcommand", r"Command '.*")[0]
     tom.ask("ooc", "You go OOC")
-    for line, said in known.items():
-        assert tom.ask(line, r"Command '.*")[0] == said
+    for line, reply in known.items():
+        assert tom.ask(line, r"Command '.*")[0] == reply
     tom.ask("ic", "You become")
     tom.ask("@ada hello", say_of("hello"))
 
@@ -162,8 +162,8 @@ def test_markup_in_what_people_say_stays_text(enter: Enter, model: FakeModel, by
         before = model.count_calls()
         tom.ask(line, "I heard")
         # Memories of what left the conversation may come before it.
-        told = prompt_of(model.read_calls()[before]).rpartition("\n\n")[2]
-        assert told.startswith("Tom "), told
-        assert "\n" not in told, told
+        text = prompt_of(model.read_calls()[before]).rpartition("\n\n")[2]
+        assert text.startswith("Tom "), text
+        assert "\n" not in text, text
         words = line.removeprefix("whisper ada = ").removeprefix("say @ada ")
-        assert json.dumps(words)[1:-1] in told, told
+        assert json.dumps(words)[1:-1] in text, text

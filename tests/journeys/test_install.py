@@ -81,9 +81,9 @@ def create_and_whisper(game: Game, steps: list[Step]) -> None:
 
 def change_characters(path: Path) -> None:
     """Let the module of the game's characters import ours, and give them strength."""
-    kept = path.read_text().replace("    pass\n", "")
+    text = path.read_text().replace("    pass\n", "")
     path.write_text(
-        f"from evennia_ai.assistant_character import AssistantMixin\n{kept}{OWN_CHARACTER}"
+        f"from evennia_ai.assistant_character import AssistantMixin\n{text}{OWN_CHARACTER}"
     )
 
 

@@ -47,8 +47,8 @@ def test_a_pasted_burst_is_one_turn(enter: Enter, model: FakeModel, line: str) -
     tom.expect(re.escape(compose_reply("line 9")))
     tom.ask("whisper ada = and then?", whisper_of("and then?"))
     first, second = model.read_calls()
-    told = re.findall(r'"line (\d)"|"@ada line (\d)"', prompt_of(first))
-    assert list("0123456789") == [a or b for a, b in told]
+    matches = re.findall(r'"line (\d)"|"@ada line (\d)"', prompt_of(first))
+    assert list("0123456789") == [a or b for a, b in matches]
     assert "line" not in prompt_of(second)
 
 

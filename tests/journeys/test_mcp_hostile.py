@@ -93,12 +93,12 @@ def test_a_token_that_is_revoked_is_worth_nothing_at_once(game: Game, port: int)
     mine = token(game, "write")
     web = Web(game.ports.web, mine)
     headers = {"Authorization": f"Bearer {mine}"}
-    with httpx2.Client(headers=headers, timeout=WAIT_SECONDS) as kept:
+    with httpx2.Client(headers=headers, timeout=WAIT_SECONDS) as client:
         ask = {"json": PING, "headers": {"Accept": "application/json, text/event-stream"}}
         url = f"http://127.0.0.1:{port}/mcp"
-        assert 200 == kept.post(url, **ask).status_code
+        assert 200 == client.post(url, **ask).status_code
         web.get_done("DELETE", "token/")
-        assert 401 == kept.post(url, **ask).status_code
+        assert 401 == client.post(url, **ask).status_code
 
 
 def test_only_requests_to_its_address_are_served(reader: Staff) -> None:
@@ -128,8 +128,8 @@ def test_arguments_that_are_wrong_are_told_in_words(reader: Staff, arguments: An
     asked = {"name": "audit_log", "arguments": arguments}
     body = json.dumps({**PING, "method": "tools/call", "params": asked}).encode()
     answer = reader.raw(body)
-    told = json.loads(answer.text)
-    assert "error" in told or told["result"]["isError"], told
+    data = json.loads(answer.text)
+    assert "error" in data or data["result"]["isError"], data
     assert "Traceback" not in answer.text
 
 
@@ -223,5 +223,5 @@ def test_the_official_inspector_finds_nothing_wrong(reader: Staff, writer: Staff
     listed = _inspect(writer, "--method", "tools/list", "--strict")["tools"]
     assert set(writer.tools()) == {tool["name"] for tool in listed}
     call = ("--method", "tools/call", "--tool-name", "assistant_status")
-    told = _inspect(reader, *call, "--tool-arg", "assistant=Ada")
-    assert "Ada" == told["structuredContent"]["key"]
+    answer = _inspect(reader, *call, "--tool-arg", "assistant=Ada")
+    assert "Ada" == answer["structuredContent"]["key"]

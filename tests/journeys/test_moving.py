@@ -36,11 +36,11 @@ def other(
     template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Game]:
     """Another game of the same kind, with players of its own."""
-    with Game.copy(template, tmp_path_factory.mktemp("other") / "game") as made:
-        made.ask_model_at(model_server.base_url, MODEL_NAME)
-        made.settings |= UNHURRIED
-        made.start()
-        yield made
+    with Game.copy(template, tmp_path_factory.mktemp("other") / "game") as game:
+        game.ask_model_at(model_server.base_url, MODEL_NAME)
+        game.settings |= UNHURRIED
+        game.start()
+        yield game
 
 
 FILL = """
@@ -106,8 +106,8 @@ def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
 def exported(game: Game, admin: Player, name: str) -> Path:
     """The exported file of an assistant."""
     admin.ask(f"assistant export {name} all", "and all it knows, including private words", SECONDS)
-    found = (game.folder / "server" / "ai_exports").glob(f"assistant-{name}*.zip")
-    return max(found, key=lambda path: path.stat().st_mtime)
+    paths = (game.folder / "server" / "ai_exports").glob(f"assistant-{name}*.zip")
+    return max(paths, key=lambda path: path.stat().st_mtime)
 
 
 def parts(path: Path) -> dict[str, bytes]:

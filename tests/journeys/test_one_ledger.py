@@ -61,8 +61,8 @@ class Ledger:
         self._server.start()
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
-        told = {name.lower(): self.database[name] for name in ("HOST", "PORT", "USER")}
-        with psycopg.connect(**told, dbname=self.database["NAME"]) as connection:
+        options = {name.lower(): self.database[name] for name in ("HOST", "PORT", "USER")}
+        with psycopg.connect(**options, dbname=self.database["NAME"]) as connection:
             return connection.execute(sql).fetchall()
 
 
@@ -102,12 +102,12 @@ def games(
 ) -> Iterator[tuple[Game, Game]]:
     """Both games, running; the second has the name of the first, by mistake."""
     model_server.reset()
-    made = []
+    pair = []
     caps = {**UNHURRIED["EVENNIA_AI_BUDGET_CONFIG"], "all_games": {"tokens_per_month": CAP}}
     try:
         for _ in GAMES:
             game = Game.copy(template, tmp_path_factory.mktemp("shared") / "game")
-            made.append(game)
+            pair.append(game)
             game.ask_model_at(model_server.base_url, MODEL_NAME)
             secrets = game.folder / "server/conf/secret_settings.py"
             secrets.write_text(as_documented(ledger.database, LANTERN))
@@ -117,12 +117,12 @@ def games(
                 "EVENNIA_AI_SAFETY_CONFIG": {"on_limit": {"mode": "unattended"}},
             }
             game.write_settings()
-            if game is made[0]:
+            if game is pair[0]:
                 game.launch("migrate", "--database", "ledger")
             game.start()
-        yield made[0], made[1]
+        yield pair[0], pair[1]
     finally:
-        for game in made:
+        for game in pair:
             game.clean_up()
 
 
@@ -139,22 +139,22 @@ def staff(games: tuple[Game, Game]) -> Iterator[tuple[Player, Player]]:
 @pytest.fixture
 def players(games: tuple[Game, Game], staff: tuple[Player, Player]) -> Iterator[list[Player]]:
     """Tom in the first game, Mira in the second."""
-    made: list[Player] = []
+    people: list[Player] = []
     for game, name in zip(games, ("Tom", "Mira"), strict=True):
         player = game.open_telnet()
-        made.append(player)
+        people.append(player)
         player.create_account(name)
         player.log_in(name)
-    yield made
-    for player in made:
+    yield people
+    for player in people:
         player.close()
 
 
 def used(owner: Player) -> list[int]:
     """Tokens by `assistant budget`: of this game today, and of all games."""
     today = r"today +([\d,]+) tok"
-    told = owner.ask("assistant budget", rf"{today}(?:.|\n)*All games together(?:.|\n)*?{today}")
-    return [int(number.replace(",", "")) for number in told.groups()]
+    match = owner.ask("assistant budget", rf"{today}(?:.|\n)*All games together(?:.|\n)*?{today}")
+    return [int(number.replace(",", "")) for number in match.groups()]
 
 
 def test_two_games_on_one_ledger(
@@ -174,13 +174,13 @@ def test_two_games_on_one_ledger(
     run(first, SPEND)
     _outlasts_a_stop(ledger, staff, players, model)
     for number in range(MOST_WHISPERS):
-        told = [
+        texts = [
             each.ask(f"whisper ada = {number}", f"{whisper_of(str(number))}|{re.escape(SPENT)}")[0]
             for each in players
         ]
-        if all(SPENT in words for words in told):
+        if all(SPENT in words for words in texts):
             break
-    assert all(SPENT in words for words in told)
+    assert all(SPENT in words for words in texts)
     for owner in staff:
         run(owner, FLUSH)
     rows = dict(
@@ -228,7 +228,7 @@ def _outlasts_a_stop(
         owner.ask("assistant budget", "No model call is made: the ledger that this game shares")
     assert before == model.count_calls()
     ledger.start()
-    said = f"{whisper_of('back?')}|{FAILURE_PATTERN}"
+    pattern = f"{whisper_of('back?')}|{FAILURE_PATTERN}"
     for player in players:
         # The ledger may be left alone for a moment longer.
-        until(lambda player=player: "whispers" in player.ask("whisper ada = back?", said)[0])
+        until(lambda player=player: "whispers" in player.ask("whisper ada = back?", pattern)[0])

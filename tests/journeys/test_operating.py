@@ -55,9 +55,9 @@ def program(game: Game) -> Web:
 def edda(game: Game, program: Web, model: FakeModel) -> Iterator[None]:
     """Edda, made over HTTP and deleted after the test, which leaves no traceback in the log."""
     start = measure_log(game)
-    made = program.ask("POST", "assistants/", EDDA)
-    assert (201, "Edda") == (made.status, made.told["key"])
-    assert f"/api/ai/{ONE}" == made.headers["Location"]
+    answer = program.ask("POST", "assistants/", EDDA)
+    assert (201, "Edda") == (answer.status, answer.told["key"])
+    assert f"/api/ai/{ONE}" == answer.headers["Location"]
     yield
     for row in program.read("assistants/")["assistants"]:
         if row["key"] not in ("Ada", "Brass"):
@@ -107,13 +107,13 @@ def test_made_over_http_talked_to_by_telnet_and_explained_over_http(
     assert (1, 0) == (used["tools"]["whisper"]["calls"], used["tools"]["whisper"]["errors"])
     assert 1 == used["totals"]["ever"]["calls"]
     assert ["Tom"] == [person["name"] for person in used["by_player"]]
-    told = [entry["event"] for entry in reversed(program.read(f"{ONE}audit/")["entries"])]
-    assert ["ToolExecuted", "TickCompleted", "words_revealed", "words_revealed"] == told[-4:]
+    events = [entry["event"] for entry in reversed(program.read(f"{ONE}audit/")["entries"])]
+    assert ["ToolExecuted", "TickCompleted", "words_revealed", "words_revealed"] == events[-4:]
     (tick,) = versions(program, "TickCompleted")
     spent = tick["details"]["prompt_tokens"] + tick["details"]["completion_tokens"]
     assert spent == used["totals"]["ever"]["tokens"]
-    said = program.read(f"{ONE}history/")["messages"]
-    assert ["user", "assistant", "tool"] == [message["role"] for message in said]
+    messages = program.read(f"{ONE}history/")["messages"]
+    assert ["user", "assistant", "tool"] == [message["role"] for message in messages]
 
 
 def test_stopped_in_game_seen_over_http_and_the_state_before(
@@ -162,9 +162,9 @@ def test_told_over_http_heard_in_the_room(enter: Enter, program: Web, model: Fak
     tom = enter("Tom")
     say = {"tool": "say", "arguments": {"message": "Supper is ready."}}
     model.queue({"calls": [say]})
-    told = program.get_done("POST", f"{ONE}tell/", {"instruction": "Call them to supper."})
+    answer = program.get_done("POST", f"{ONE}tell/", {"instruction": "Call them to supper."})
     tom.expect(r'Edda says, "Supper is ready\."')
-    why = program.read(f"{ONE}events/{told['number']}/")
+    why = program.read(f"{ONE}events/{answer['number']}/")
     assert ADMIN_NAME == why["record"]["sender"]
     by_hand = {"arguments": {"message": "Mind the stairs."}}
     done = program.get_done("POST", f"{ONE}tools/say/execute/", by_hand)
@@ -238,11 +238,11 @@ def test_hole_c14_c15_c16_one_client_harms_nobody_else(game: Game, program: Web)
     port, count = game.ports.web, "SELECT COUNT(*) FROM django_session"
     sessions = game.query(count)
     forged = [f"203.0.113.{number}" for number in range(ANONYMOUS + 20)]
-    found = [
+    statuses = [
         status_from("127.0.0.9", port, ONE, X_Forwarded_For=each, X_Evennia_AI_Peer=each)
         for each in forged
     ]
-    assert [401] * ANONYMOUS + [429] * 20 == found
+    assert [401] * ANONYMOUS + [429] * 20 == statuses
     assert 401 == status_from("127.0.0.10", port, ONE)
     assert {200} == {status_from("127.0.0.9", port, "health/") for _ in range(ANONYMOUS + 5)}
     assert "Edda" == program.read(ONE)["key"]

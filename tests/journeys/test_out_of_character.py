@@ -67,8 +67,8 @@ def test_each_command_without_a_character(
         owner.log_in(ADMIN_NAME, ADMIN_PASSWORD)
         want_something(tom, model)
         owner.ask("ooc", "You go OOC")
-        for line, told in WORDS.items():
-            owner.ask(line, told)
+        for line, reply in WORDS.items():
+            owner.ask(line, reply)
         number = owner.ask("assistant questions", r"(\d+) +Ada asks")[1]
         owner.ask(f"assistant answer {number} no", "no")
         owner.ask("assistant emergency stop ada", r"Ada is stopped\.")

@@ -125,9 +125,9 @@ def test_a_request_is_answered_by_the_real_model(
     expected: str,
 ) -> None:
     """Ada answers in plain words, the way she was asked."""
-    said = tom.ask(line, expected, REPLY_SECONDS)[1]
-    assert re.search(r"\w", said)
-    assert [] == [word for word in NEVER_SHOWN if word in said]
+    text = tom.ask(line, expected, REPLY_SECONDS)[1]
+    assert re.search(r"\w", text)
+    assert [] == [word for word in NEVER_SHOWN if word in text]
     assert FAILURE not in tom.transcript
     if expected == SAID:
         mira.expect(expected)
@@ -147,8 +147,8 @@ def test_the_conversation_is_one_that_services_take(tom: Player, owner: Player) 
 def test_a_program_asks_it_by_its_provider_alone(owner: Player) -> None:
     """The provider's name alone finds the game's model, which must call the chosen tool."""
     run(owner, OWN_CLIENT)
-    told = owner.expect(r"asked by a program: .*|failed: .*", REPLY_SECONDS)[0]
-    assert re.fullmatch(r"asked by a program: \['ring'\] [1-9]\d*", told.strip()), told
+    answer = owner.expect(r"asked by a program: .*|failed: .*", REPLY_SECONDS)[0]
+    assert re.fullmatch(r"asked by a program: \['ring'\] [1-9]\d*", answer.strip()), answer
 
 
 def test_nobody_else_reads_it(tom: Player, mira: Player) -> None:

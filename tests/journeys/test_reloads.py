@@ -61,9 +61,9 @@ def wait_for_servers(game: Game, starts: int) -> None:
 
 def children_of(pid: int) -> list[int]:
     """The running child processes of a process."""
-    found = []
+    children = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # the process has ended in the meantime
             parent = int(path.read_text().rpartition(")")[2].split()[1])
-            found += [int(path.parent.name)] * (parent == pid)
-    return found
+            children += [int(path.parent.name)] * (parent == pid)
+    return children

@@ -41,7 +41,7 @@ def test_a_game_is_as_if_they_had_never_been_there(
     with Game.copy(stock, tmp_path / "theirs") as game:
         game.ask_model_at(model.base_url, MODEL_NAME)
         files = [game.folder / name for name in CHANGED]
-        kept = {path: path.read_text() for path in files}
+        texts = {path: path.read_text() for path in files}
         install(game)
         game.start(by_launcher=True)
         with game.log_in_admin() as admin:
@@ -55,7 +55,7 @@ def test_a_game_is_as_if_they_had_never_been_there(
             admin.ask("whisper bram = hello", "You whisper to Bram")
         game.stop()
         game.launch("migrate", "evennia_ai", "zero")
-        for path, text in kept.items():
+        for path, text in texts.items():
             path.write_text(text)
         uninstall(game)
         assert "No module" in game.run_python("-c", IMPORT)

@@ -147,11 +147,11 @@ def test_a_kill_while_a_program_waits(game: Game, model: FakeModel) -> None:
         assert sent.exception() is not None or not sent.result().told
     model.release()
     game.start()
-    told = program.get_done("POST", f"{ADA}tell/", body)
-    kept = program.read(f"{ADA}requests/lamps-1/")
-    assert ("answered", "Seven lamps.") == (kept["state"], kept["answer"])
+    answer = program.get_done("POST", f"{ADA}tell/", body)
+    request = program.read(f"{ADA}requests/lamps-1/")
+    assert ("answered", "Seven lamps.") == (request["state"], request["answer"])
     calls = model.count_calls()
-    assert (told, calls) == (program.get_done("POST", f"{ADA}tell/", body), model.count_calls())
+    assert (answer, calls) == (program.get_done("POST", f"{ADA}tell/", body), model.count_calls())
 
 
 def test_no_process_is_left_behind(game: Game) -> None:

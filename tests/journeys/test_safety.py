@@ -82,11 +82,11 @@ def test_b11_a_stop_while_the_model_hangs_and_a_hundred_wait(
     for number, player in zip(range(MANY - 4, MANY), people.values(), strict=True):
         player.expect(rf'You whisper to Ada, "{number}"')
     start = measure_log(game)
-    told = admin.ask("assistant emergency stop ada", r"Ada is stopped\. .*")[0]
+    text = admin.ask("assistant emergency stop ada", r"Ada is stopped\. .*")[0]
     (call,) = model.wait_for_calls(1, closed=1)
     assert (True, False) == (call["is_abandoned"], call["is_answered"])
-    assert "One call in flight was dropped" in told
-    assert f"{MANY + 1} waiting messages were returned to Tom, Mira, Edda and Wil" in told
+    assert "One call in flight was dropped" in text
+    assert f"{MANY + 1} waiting messages were returned to Tom, Mira, Edda and Wil" in text
     model.release()
     for player in people.values():
         player.expect(re.escape(RETURNED))

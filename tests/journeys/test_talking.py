@@ -29,8 +29,8 @@ def test_a_reply_is_plain_text_in_the_webclient(enter: Enter, model: FakeModel) 
     model.queue({"calls": [{"tool": "whisper", "arguments": {"target": "Tom", "message": words}}]})
     tom = enter("Tom", by="websocket")
     tom.send("whisper ada = say something odd")
-    said = tom.expect(r'Ada whispers: "(.*)"')[1]
-    assert words == said
+    text = tom.expect(r'Ada whispers: "(.*)"')[1]
+    assert words == text
     assert isinstance(tom, WebsocketClient)
     assert not any("<b>" in json.dumps(frame) for frame in tom.frames)
 

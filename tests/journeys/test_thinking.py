@@ -100,12 +100,12 @@ def test_a_tool_of_an_mcp_server_after_a_yes(enter: Enter, admin: Player, model:
     """The question names the server, the tool, its arguments, and the effect of a yes."""
     tom = enter("Tom")
     model.queue(does(use("oracle__tide", harbour="|rGreyport", day=2)), does(whispers("May I?")))
-    told = (
+    pattern = (
         r"may I do this: use tide of oracle, a server outside the game, with "
         r'\{"harbour": "\|rGreyport", "day": 2\}\? \(yes: it is done at once, this once; no, or no '
         r"answer for 5 minutes: it is not done\) Type: assistant answer (\d+) yes"
     )
-    number = tom.ask("say @ada ask the oracle for the tide", told)[1]
+    number = tom.ask("say @ada ask the oracle for the tide", pattern)[1]
     admin.ask("assistant tools ada", r"oracle__tide +after yes")
     admin.send("q")
     model.queue(does(whispers("At noon, Tom.")))

@@ -96,11 +96,11 @@ def sides(
     """Both games, running; each has a token of the other in its environment."""
     model_server.reset()
     ports = ClaimedPorts(2)
-    made = []
+    pair = []
     for number in ports.numbers:
         game = Game.copy(template, tmp_path_factory.mktemp("side") / "game")
-        made.append(Side(game, number))
-    first, second = made
+        pair.append(Side(game, number))
+    first, second = pair
     try:
         for side, other in ((first, second), (second, first)):
             _prepare(side, other, model_server)
@@ -113,7 +113,7 @@ def sides(
             tom.create_account("Tom")
         yield first, second
     finally:
-        for side in made:
+        for side in pair:
             side.game.clean_up()
         ports.release()
 
@@ -129,8 +129,8 @@ def _prepare(side: Side, other: Side, model: FakeModel) -> None:
         run(owner, READY)
         make_account(owner, "Other", PASSWORD)
     side.token = token_of(game, "Other", PASSWORD)
-    found = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Other'")
-    side.account = int(found[0][0])
+    rows = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Other'")
+    side.account = int(rows[0][0])
     game.stop()
 
 
@@ -142,13 +142,13 @@ def hands_on(specialist: str) -> dict[str, Any]:
 
 def results(model: FakeModel) -> list[str]:
     """The result of each tool, in the order in which models read it."""
-    found = []
+    texts = []
     for call in model.read_calls():
         last = call["body"]["messages"][-1]
         if last["role"] == "tool":
-            told = json.loads(last["content"])
-            found.append(str(told.get("result") or told.get("error")))
-    return found
+            data = json.loads(last["content"])
+            texts.append(str(data.get("result") or data.get("error")))
+    return texts
 
 
 def begin(side: Side, model: FakeModel, *answers: dict[str, Any]) -> None:
@@ -171,11 +171,11 @@ def test_a_chain_over_two_games_ends(sides: tuple[Side, Side], model: FakeModel)
         report("Nobody else may be asked."),
         report("I was told nobody else may be asked."),
     )
-    told = results(model)
-    assert 3 == len(told), told
-    assert "max_agent_hops" in told[0]
-    assert "Nobody else may be asked." in told[1]
-    assert "I was told nobody" in told[2]
+    texts = results(model)
+    assert 3 == len(texts), texts
+    assert "max_agent_hops" in texts[0]
+    assert "Nobody else may be asked." in texts[1]
+    assert "I was told nobody" in texts[2]
     assert 6 == model.count_calls()
     assert first.spent_elsewhere() == second.spent_for_peer() > 0
     assert second.spent_elsewhere() == first.spent_for_peer() > 0
@@ -201,8 +201,8 @@ def test_a_peer_can_claim_more_hops_and_no_fewer(
     first, _ = sides
     peer = Peer(first.port, first.token)
     for hops in (3, 99, 1e300):
-        told = peer.refusal(message("Where is the atlas?", hops=hops))
-        assert "takes part in no chain of more than 3 (max_agent_hops)" in told
+        refusal = peer.refusal(message("Where is the atlas?", hops=hops))
+        assert "takes part in no chain of more than 3 (max_agent_hops)" in refusal
     model.behave(**report("In the north wing."))
     for hops in (0, 2, -5, "99", True, None):
         assert "COMPLETED" == state_of(peer.ask("Where is the atlas?", hops=hops))

@@ -42,8 +42,8 @@ def test_lost_lines_and_a_lost_line(game: Game, model: FakeModel) -> None:
         owner.ask("inventory", "'inventory' is a game command")
         owner.ask("gibberish", "'gibberish' does not look like a model's name")
         owner.ask("next", "look +A short woman\\.")
-        made = owner.ask("yes", r"Edda is awake[\s\S]*assistant config Edda[\s\S]*delete Edda")
-        assert "Its body is evennia.objects.objects.DefaultCharacter" in made[0]
+        match = owner.ask("yes", r"Edda is awake[\s\S]*assistant config Edda[\s\S]*delete Edda")
+        assert "Its body is evennia.objects.objects.DefaultCharacter" in match[0]
         owner.ask("whisper edda = hello", whisper_of("hello", "Edda"))
         owner.ask("assistant config edda set persona Edda is grim.", "persona")
         owner.ask("assistant undo edda", r"persona: Edda is grim\. -> Edda copies charts\.")

@@ -43,9 +43,9 @@ def bed() -> Iterator[Bed]:
     # Not in pytest's folder, from which another run may take the database user's read access.
     with (
         TemporaryDirectory(prefix="evennia-ai-workers-") as folder,
-        running_bed(Path(folder), {}) as made,
+        running_bed(Path(folder), {}) as result,
     ):
-        yield made
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def test_without_workers_health_says_so_and_talk_goes_on(bed: Bed, owner: Player
     with urllib.request.urlopen(url) as answer:
         assert b'"workers":"failed"' in answer.read().replace(b" ", b"")
     owner.ask("whisper ada = what lies in the harbour?", whisper_of_model())
-    found = run(owner, FOUND, 30)
-    assert "boat" in found.casefold()
+    text = run(owner, FOUND, 30)
+    assert "boat" in text.casefold()
     bed.start_workers(1)
     until(lambda: bed.rows(UNREAD) == [(0,)], told=bed.log())
     owner.ask("assistant status ada", r"workers +1 at work; 0 jobs waiting")
@@ -256,10 +256,10 @@ def test_a_night_goes_on_over_a_reload(bed: Bed, owner: Player) -> None:
     bed.game.reload()
     gate.open()
     owner.come_back()
-    found = morning(bed, owner)
-    texts = [(text, audience) for _, text, audience, *_ in found["memories"]]
+    report = morning(bed, owner)
+    texts = [(text, audience) for _, text, audience, *_ in report["memories"]]
     assert len(texts) == len(set(texts))
-    assert {} == found["put_off"]
+    assert {} == report["put_off"]
     assert not set(first) & set(bed.rows("SELECT run FROM evennia_ai_workjob"))
 
 

@@ -128,8 +128,8 @@ class Web:
         with self._opener.open(request, timeout=WAIT_SECONDS) as response:
             text = response.read().decode()
             is_json = response.headers.get_content_type() == "application/json"
-            told = json.loads(text) if is_json and text else text
-            return Answer(int(response.status), told, response.headers)
+            body = json.loads(text) if is_json and text else text
+            return Answer(int(response.status), body, response.headers)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def ask_raw(port: int, method: str, path: str, data: bytes | None, headers: dict
         asking.request(
             method, path, data, {name: value for name, value in headers.items() if value}
         )
-        found = asking.getresponse()
-        return Raw(found.status, found.read().decode(), found.headers)
+        response = asking.getresponse()
+        return Raw(response.status, response.read().decode(), response.headers)
     finally:
         asking.close()

@@ -151,23 +151,23 @@ class Bed:
     @contextmanager
     def connection(self) -> Iterator[psycopg.Connection[Any]]:
         given = self.game.settings["DATABASES"]["default"]
-        told = {"host": given["HOST"], "port": given["PORT"], "user": given["USER"]}
-        with psycopg.connect(dbname=given["NAME"], autocommit=True, **told) as made:
-            yield made
+        options = {"host": given["HOST"], "port": given["PORT"], "user": given["USER"]}
+        with psycopg.connect(dbname=given["NAME"], autocommit=True, **options) as connection:
+            yield connection
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        with self.connection() as made:
-            return made.execute(sql, values).fetchall()
+        with self.connection() as connection:
+            return connection.execute(sql, values).fetchall()
 
     def change(self, sql: str, *values: object) -> None:
-        with self.connection() as made:
-            made.execute(sql, values)
+        with self.connection() as connection:
+            connection.execute(sql, values)
 
 
 def at_work(bed: Bed) -> list[int]:
     """The process ids of workers that have a job now."""
-    found = bed.rows("SELECT worker FROM evennia_ai_workjob WHERE state = 'running'")
-    return [int(name.split(":")[1].split(" ")[0]) for (name,) in found]
+    rows = bed.rows("SELECT worker FROM evennia_ai_workjob WHERE state = 'running'")
+    return [int(name.split(":")[1].split(" ")[0]) for (name,) in rows]
 
 
 @contextmanager

@@ -74,12 +74,12 @@ def _of(name: str) -> str:
 
 def progress(owner: Player, name: str = "ada") -> list[Any]:
     """The current step of the night, and True once it has ended."""
-    found: list[Any] = json.loads(run(owner, _of(name) + LOOK))
-    return found
+    result: list[Any] = json.loads(run(owner, _of(name) + LOOK))
+    return result
 
 
 def morning(bed: Bed, owner: Player, name: str = "ada") -> dict[str, Any]:
     """The memories and profiles once the night's work is done; the assistant is awake then."""
     until(lambda: progress(owner, name)[1], NIGHT_SECONDS, f"the night has no end; {bed.log()}")
-    found: dict[str, Any] = json.loads(run(owner, _of(name) + MORNING))
-    return found
+    report: dict[str, Any] = json.loads(run(owner, _of(name) + MORNING))
+    return report

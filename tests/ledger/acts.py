@@ -31,14 +31,14 @@ def migrate(_options: dict[str, Any]) -> Any:
     """Make the tables, those of a shared ledger too."""
     names = ["default", *(["ledger"] if "ledger" in connections else [])]
     for name in names:
-        told = {"database": name, "interactive": False, "verbosity": 0, "skip_checks": True}
-        call_command("migrate", "evennia_ai", **told)
+        options = {"database": name, "interactive": False, "verbosity": 0, "skip_checks": True}
+        call_command("migrate", "evennia_ai", **options)
     return {name: sorted(_tables(name)) for name in names[1:]}
 
 
 def _tables(name: str) -> list[str]:
-    found: list[str] = connections[name].introspection.table_names()
-    return found
+    names: list[str] = connections[name].introspection.table_names()
+    return names
 
 
 def spend(options: dict[str, Any]) -> Any:
@@ -90,13 +90,13 @@ def play(options: dict[str, Any]) -> Any:
     shared = LedgerStore() if options.get("is_one_process") else None
     print(json.dumps({"begun": True}), flush=True)
     with ThreadPoolExecutor(count) as threads:
-        told = list(threads.map(lambda n: _talk(n, shared or LedgerStore(), options), range(count)))
+        rows = list(threads.map(lambda n: _talk(n, shared or LedgerStore(), options), range(count)))
     if shared is not None:
         shared.stop()
     return {
-        "passed": sum(passed for passed, _, _ in told),
-        "away": sum(away for _, away, _ in told),
-        "words": next((words for _, _, words in told if words), ""),
+        "passed": sum(passed for passed, _, _ in rows),
+        "away": sum(away for _, away, _ in rows),
+        "words": next((words for _, _, words in rows if words), ""),
     }
 
 

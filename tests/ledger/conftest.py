@@ -28,8 +28,8 @@ class Worker:
         more: dict[str, str] | None = None,
         **options: Any,
     ) -> None:
-        told = {"LEDGER_TEST_DATABASE": json.dumps(database), **(more or {})}
-        self.process = nursery.begin(told, act, json.dumps(options))
+        environment = {"LEDGER_TEST_DATABASE": json.dumps(database), **(more or {})}
+        self.process = nursery.begin(environment, act, json.dumps(options))
         self.is_ready = False
 
     def get_ready(self) -> None:
@@ -68,9 +68,9 @@ Run = Callable[..., Worker]
 def told_at_once(worker: Worker) -> Any:
     """Return the answer of a process that does one thing, and wait for its end."""
     worker.go()
-    told = worker.told()
+    answer = worker.told()
     worker.end()
-    return told
+    return answer
 
 
 def copy_file(source: Path, target: Path) -> None:
@@ -82,15 +82,15 @@ def copy_file(source: Path, target: Path) -> None:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """The PostgreSQL that the environment names, or a temporary one."""
-    with any_server(tmp_path_factory.mktemp("postgres")) as found:
-        yield found
+    with any_server(tmp_path_factory.mktemp("postgres")) as settings:
+        yield settings
 
 
 @pytest.fixture(scope="session")
 def nursery() -> Iterator[Nursery]:
     """The process that every server process of these tests is forked from."""
-    with opened("tests.ledger.worker") as found:
-        yield found
+    with opened("tests.ledger.worker") as process:
+        yield process
 
 
 @pytest.fixture(scope="session")
@@ -126,8 +126,8 @@ def postgres(server: dict[str, Any], postgres_tables: str) -> Iterator[dict[str,
 @pytest.fixture(params=["sqlite", "postgres"])
 def database(request: pytest.FixtureRequest) -> dict[str, Any]:
     """A new database of each kind with the ledger's tables."""
-    found: dict[str, Any] = request.getfixturevalue(request.param)
-    return found
+    value: dict[str, Any] = request.getfixturevalue(request.param)
+    return value
 
 
 @pytest.fixture
@@ -166,10 +166,10 @@ class Games:
         self, game: str, act: str, config: dict[str, Any] | None = None, **options: Any
     ) -> Worker:
         """Start a server process of a game."""
-        told = {"database": "ledger", "game": game, "retry_seconds": 0.2, **(config or {})}
+        settings = {"database": "ledger", "game": game, "retry_seconds": 0.2, **(config or {})}
         more = {
             "LEDGER_TEST_SHARED": json.dumps(self.ledger),
-            "LEDGER_TEST_CONFIG": json.dumps(told),
+            "LEDGER_TEST_CONFIG": json.dumps(settings),
         }
         own = {"NAME": str(self._folder / f"{game}.db3")}
         self._started.append(Worker(self._nursery, own, act, more, **options))
@@ -204,9 +204,9 @@ def migrated(
     """The name of a migrated ledger database and the folder of two games, to copy from."""
     folder = tmp_path_factory.mktemp("games")
     with new_database(server) as ledger:
-        made = Games(nursery, ledger, server, folder)
-        tables = told_at_once(made.start(GAMES[0], "migrate"))["ledger"]
-        made.copy(*GAMES)
+        group = Games(nursery, ledger, server, folder)
+        tables = told_at_once(group.start(GAMES[0], "migrate"))["ledger"]
+        group.copy(*GAMES)
         ours = {f"evennia_ai_{name}" for name in ("budgettotal", "modelcall", "ledgergame")}
         assert {*ours, "django_migrations"} == set(tables)
         yield ledger["NAME"], folder
@@ -221,6 +221,6 @@ def games(
     for game in GAMES:
         copy_file(folder / f"{game}.db3", tmp_path / f"{game}.db3")
     with new_database(server, name) as ledger:
-        made = Games(nursery, ledger, server, tmp_path)
-        yield made
-        made.end()
+        group = Games(nursery, ledger, server, tmp_path)
+        yield group
+        group.end()

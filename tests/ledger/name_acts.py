@@ -29,18 +29,18 @@ from tests.ledger.outage_acts import call, caps
 
 
 def _command(*arguments: str) -> str:
-    told = io.StringIO()
-    call_command("ai_ledger", *arguments, stdout=told)
-    return told.getvalue()
+    output = io.StringIO()
+    call_command("ai_ledger", *arguments, stdout=output)
+    return output.getvalue()
 
 
 def _beats() -> str:
     """Run three minutes of the server's periodic look; the first alert of staff fails."""
-    clock, told = Clock(), []
+    clock, texts = Clock(), []
 
     def alert(text: str) -> None:
-        told.append(text)
-        if len(told) == 1:
+        texts.append(text)
+        if len(texts) == 1:
             raise RuntimeError("nobody could be told")
 
     with patch.object(outgoing, "alert_staff", alert):
@@ -48,7 +48,7 @@ def _beats() -> str:
         clock.pump([60, 60])
         shared_ledger._report("something else is wrong: at 12:00")
         shared_ledger._report("something else is wrong: at 12:01")
-    return f"{len(told)} told, {len(clock.getDelayedCalls())} due"
+    return f"{len(texts)} told, {len(clock.getDelayedCalls())} due"
 
 
 def _launch() -> str:
@@ -69,8 +69,8 @@ def named(_options: dict[str, Any]) -> Any:
     store, mine = LedgerStore(), BudgetAccount(Scope.GAME, "", "")
     steps: dict[str, Callable[[], object]] = {
         "call": lambda: call(store, time.time()),
-        "keep": lambda: store.keep(caps(10_000), time.time()),
-        "keep by a slow clock": lambda: store.keep(caps(10_000), time.time() - 3600),
+        "keep": lambda: store.maintain(caps(10_000), time.time()),
+        "keep by a slow clock": lambda: store.maintain(caps(10_000), time.time() - 3600),
         "beats": _beats,
         "stop": store.stop,
         "erase": store.erase,
@@ -85,7 +85,7 @@ def named(_options: dict[str, Any]) -> Any:
     print(json.dumps("begun"), flush=True)
     for line in sys.stdin:
         try:
-            told = steps[line.strip()]()
+            answer = steps[line.strip()]()
         except (ConfigurationError, CommandError) as error:
-            told = str(error)
-        print(json.dumps(told or "ok"), flush=True)
+            answer = str(error)
+        print(json.dumps(answer or "ok"), flush=True)

@@ -168,20 +168,20 @@ def wait(_options: dict[str, Any]) -> Any:
         for _ in range(5):
             store.flush()
         clock.advance(60)
-        told = len(clock.getDelayedCalls())
+        count = len(clock.getDelayedCalls())
     clock.advance(60)
-    return {**found(), "timers": [told, len(clock.getDelayedCalls())]}
+    return {**found(), "timers": [count, len(clock.getDelayedCalls())]}
 
 
 def read(_options: dict[str, Any]) -> Any:
     """Read while nothing answers, a moment after that, and over a dead connection."""
-    told = []
+    answers = []
     with cut():
-        told.append(_try_read())
-    told.append(_try_read())
+        answers.append(_try_read())
+    answers.append(_try_read())
     ABSENCE.forget()
-    told.append(_try_read())
-    print(json.dumps({"read": told}), flush=True)
+    answers.append(_try_read())
+    print(json.dumps({"read": answers}), flush=True)
     sys.stdin.readline()
     return {"read": _try_read()}
 
@@ -208,13 +208,13 @@ def erase(_options: dict[str, Any]) -> Any:
 
 def crowd(_options: dict[str, Any]) -> Any:
     """Two processes want a reserve, and the first leaves no room."""
-    told = 0
+    refusals = 0
     for _ in range(2):
         try:
             call(LedgerStore(), tokens=500)
         except LimitReachedError:
-            told += 1
-    return {"reserves": ModelCall.objects.filter(purpose="reserve").count(), "refused": told}
+            refusals += 1
+    return {"reserves": ModelCall.objects.filter(purpose="reserve").count(), "refused": refusals}
 
 
 MIDNIGHT = (NOW // DAY + 1) * DAY
@@ -223,7 +223,7 @@ EVE = MIDNIGHT - 300
 
 def _held(store: LedgerStore, at: float, cap: BudgetConfig | None = None) -> int:
     """Return what all games hold after the look of a minute."""
-    store.keep(cap or caps(10_000), at)
+    store.maintain(cap or caps(10_000), at)
     return found()["held"]
 
 

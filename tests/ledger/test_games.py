@@ -25,8 +25,8 @@ def start_playing(
     games: Games, caps: dict[str, Any], config: dict[str, Any] | None = None, **options: Any
 ) -> list[Worker]:
     """Start both games, with twenty players each, at the same moment."""
-    told = {"players": PLAYERS, "most": 10**6, "seconds": 60, "caps": caps, **options}
-    workers = [games.start(game, "play", config, **told) for game in (LANTERN, HARBOUR)]
+    settings = {"players": PLAYERS, "most": 10**6, "seconds": 60, "caps": caps, **options}
+    workers = [games.start(game, "play", config, **settings) for game in (LANTERN, HARBOUR)]
     for worker in workers:
         worker.get_ready()
     for worker in workers:
@@ -38,31 +38,31 @@ def start_playing(
 
 def last_answers(workers: list[Worker]) -> list[dict[str, Any]]:
     """Return the last answer of each worker, skipping reports of an absent ledger."""
-    told = [
-        next(said for said in iter(worker.told, None) if "passed" in said) for worker in workers
+    answers = [
+        next(each for each in iter(worker.told, None) if "passed" in each) for worker in workers
     ]
     for worker in workers:
         worker.end()
-    return told
+    return answers
 
 
 def test_two_games_never_pass_the_cap_of_both(games: Games) -> None:
     """Players race for the last room: all of it is used, and no more."""
     room = 150
-    told = last_answers(start_playing(games, capped(all_games=room * CALL_TOKENS + 5)))
-    assert room == sum(each["passed"] for each in told)
-    found = games.ask("shared")
-    used = found["used"]
-    assert room * CALL_TOKENS == used["/all_games/"] == found["sum"]
+    answers = last_answers(start_playing(games, capped(all_games=room * CALL_TOKENS + 5)))
+    assert room == sum(each["passed"] for each in answers)
+    ledger = games.ask("shared")
+    used = ledger["used"]
+    assert room * CALL_TOKENS == used["/all_games/"] == ledger["sum"]
     assert used["/all_games/"] == used[f"{LANTERN}/game/"] + used[f"{HARBOUR}/game/"]
-    assert (0, 0) == (found["held"], found["open"])
+    assert (0, 0) == (ledger["held"], ledger["open"])
 
 
 def test_a_games_own_cap_is_its_own_and_so_are_its_players(games: Games) -> None:
     """Player #5 of one game is another person than #5 of the other."""
     room = 40
-    told = last_answers(start_playing(games, capped(game=room * CALL_TOKENS + 5)))
-    assert [room, room] == [each["passed"] for each in told]
+    answers = last_answers(start_playing(games, capped(game=room * CALL_TOKENS + 5)))
+    assert [room, room] == [each["passed"] for each in answers]
     used = games.ask("shared")["used"]
     assert 2 * room * CALL_TOKENS == used["/all_games/"]
     for game, passed in ((LANTERN, room), (HARBOUR, room)):
@@ -79,14 +79,14 @@ def test_a_ledger_that_is_cut_off_is_told_in_words_and_nothing_is_lost(games: Ga
     games.cut_off()
     assert [{"away": True}] * 2 == [worker.told() for worker in workers]
     games.let_in()
-    told = last_answers(workers)
-    assert "cannot be reached" in told[0]["words"]
-    assert "no model call is made before it answers" in told[0]["words"]
-    found = games.ask("shared")
+    answers = last_answers(workers)
+    assert "cannot be reached" in answers[0]["words"]
+    assert "no model call is made before it answers" in answers[0]["words"]
+    ledger = games.ask("shared")
     # A reservation under way at the cut may stay held until its process is known to have ended.
-    assert found["used"]["/all_games/"] + found["held"] <= room * CALL_TOKENS + 5
-    assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
-    assert found["sum"] == found["used"]["/all_games/"]
+    assert ledger["used"]["/all_games/"] + ledger["held"] <= room * CALL_TOKENS + 5
+    assert sum(each["passed"] for each in answers) * CALL_TOKENS == ledger["sum"]
+    assert ledger["sum"] == ledger["used"]["/all_games/"]
 
 
 def test_within_what_was_set_aside_a_game_goes_on_without_the_ledger(games: Games) -> None:
@@ -98,8 +98,8 @@ def test_within_what_was_set_aside_a_game_goes_on_without_the_ledger(games: Game
     games.cut_off()
     assert [{"away": True}] * 2 == [worker.told() for worker in workers], "never used up"
     games.let_in()
-    told = last_answers(workers)
-    found = games.ask("shared")
-    assert sum(each["passed"] for each in told) * CALL_TOKENS == found["sum"]
-    assert found["sum"] == found["used"]["/all_games/"]
-    assert (0, 0) == (found["held"], found["open"])
+    answers = last_answers(workers)
+    ledger = games.ask("shared")
+    assert sum(each["passed"] for each in answers) * CALL_TOKENS == ledger["sum"]
+    assert ledger["sum"] == ledger["used"]["/all_games/"]
+    assert (0, 0) == (ledger["held"], ledger["open"])

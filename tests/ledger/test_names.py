@@ -44,9 +44,9 @@ def test_a_copy_of_a_game_is_told_of(games: Games) -> None:
     second = start_named(games, COPY)
     assert "ok" == second.do("keep")
     for worker in (first, second):
-        told = worker.do("keep")
-        assert "another server with this game's database, or a copy of it" in told
-        assert "'lantern' in the shared ledger: last seen 20" in told
+        text = worker.do("keep")
+        assert "another server with this game's database, or a copy of it" in text
+        assert "'lantern' in the shared ledger: last seen 20" in text
     assert ["ok"] * 2 == [first.do(step) for step in ("stop", "check")]
     assert "ok" == second.do("keep")
     assert ["ok"] * 3 == [second.do(step) for step in ("call", "erase", "keep")]

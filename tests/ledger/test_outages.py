@@ -21,16 +21,16 @@ def answer_to(games: Games, act: str, config: dict[str, Any] | None = None, **op
 
 def test_what_nobody_heard_is_given_back_as_it_was_held(games: Games) -> None:
     """A call was made smaller to fit, and its commit was not heard of."""
-    found = answer_to(games, "lose")
-    assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
-    assert 1000 - 2 * CALL_TOKENS == found["fitted"]
+    answer = answer_to(games, "lose")
+    assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(answer)
+    assert 1000 - 2 * CALL_TOKENS == answer["fitted"]
 
 
 def test_nothing_is_drawn_from_a_reserve_that_may_have_ended(games: Games) -> None:
     """The ledger must first tell the fate of the transaction that released it."""
-    found = answer_to(games, "doubt", ASIDE)
-    assert ["none", "none"] == found["drawn"]
-    assert {"used": 3 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
+    answer = answer_to(games, "doubt", ASIDE)
+    assert ["none", "none"] == answer["drawn"]
+    assert {"used": 3 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(answer)
 
 
 def test_a_stop_lets_a_reserve_go_once(games: Games) -> None:
@@ -47,9 +47,9 @@ def test_a_reserve_of_days_ago_is_let_go_once(games: Games, by_others: bool) -> 
 
 
 def test_ends_that_wait_have_one_timer(games: Games) -> None:
-    found = answer_to(games, "wait")
-    assert {"used": CALL_TOKENS, "held": 0, "open": 0} == _sums(found)
-    assert [1, 0] == found["timers"]
+    answer = answer_to(games, "wait")
+    assert {"used": CALL_TOKENS, "held": 0, "open": 0} == _sums(answer)
+    assert [1, 0] == answer["timers"]
 
 
 def test_reading_leaves_a_ledger_alone_that_did_not_answer(games: Games) -> None:
@@ -72,21 +72,21 @@ def test_a_game_that_is_erased_leaves_nothing_held(games: Games) -> None:
     other = games.start(HARBOUR, "hold", cap=10_000)
     other.go()
     assert other.told()["held"]
-    found = answer_to(games, "erase", ASIDE)
-    assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(found)
-    assert [0, 0] == found["mine"]
+    answer = answer_to(games, "erase", ASIDE)
+    assert {"used": 2 * CALL_TOKENS, "held": CALL_TOKENS, "open": 1} == _sums(answer)
+    assert [0, 0] == answer["mine"]
 
 
 def test_a_days_reserve_is_there_when_the_day_begins(games: Games) -> None:
     """It is released with its day, also for idle games, moved clocks, and little room."""
-    found = answer_to(games, "days", ASIDE)
+    answer = answer_to(games, "days", ASIDE)
     over = {"used": 3 * CALL_TOKENS, "held": 0, "open": 0}
-    assert [over] * 4 == [_sums(each) for each in found.values()]
-    assert [1000, 2000, 1000] == found["_midnight"]["held_at"]
-    assert [CALL_TOKENS, 2 * CALL_TOKENS] == found["_midnight"]["used_on"]
-    assert [2000, 1000, 2000, 1000, 1000, 1000, 0] == found["_idle"]["held_at"]
-    assert ([2000], 0) == (found["_near"]["held_at"], found["_near"]["warned"])
-    assert [1000, 1000, 1000] == found["_narrow"]["held_at"]
+    assert [over] * 4 == [_sums(each) for each in answer.values()]
+    assert [1000, 2000, 1000] == answer["_midnight"]["held_at"]
+    assert [CALL_TOKENS, 2 * CALL_TOKENS] == answer["_midnight"]["used_on"]
+    assert [2000, 1000, 2000, 1000, 1000, 1000, 0] == answer["_idle"]["held_at"]
+    assert ([2000], 0) == (answer["_near"]["held_at"], answer["_near"]["warned"])
+    assert [1000, 1000, 1000] == answer["_narrow"]["held_at"]
 
 
 def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) -> None:
@@ -98,8 +98,8 @@ def test_a_kill_before_midnight_spends_no_reserve_of_the_next_day(games: Games) 
         assert {"held": 2000} == killed.told()
         killed.kill()
         used += more
-        found = answer_to(games, "after", ASIDE, is_before=is_before)
-        assert {"used": used, "held": 0, "open": 0} == _sums(found)
+        answer = answer_to(games, "after", ASIDE, is_before=is_before)
+        assert {"used": used, "held": 0, "open": 0} == _sums(answer)
 
 
 def test_a_reserve_of_nothing_is_none(games: Games) -> None:

@@ -36,9 +36,9 @@ def spend(run: Run, **options: Any) -> int:
 def test_l15_exactly_as_many_calls_pass_as_there_is_room_for(run: Run, room: int) -> None:
     """Nine threads in three processes race for the last room."""
     assert room == spend(run, cap=room * CALL_TOKENS + 5, mixed=False)
-    found = look(run)
-    assert (room * CALL_TOKENS, room) == (found["used"], found["calls"])
-    assert (0, 0) == (found["held"], found["open"])
+    ledger = look(run)
+    assert (room * CALL_TOKENS, room) == (ledger["used"], ledger["calls"])
+    assert (0, 0) == (ledger["held"], ledger["open"])
 
 
 def test_r26_whatever_becomes_of_the_calls_the_sums_are_right(run: Run) -> None:
@@ -50,10 +50,10 @@ def test_r26_whatever_becomes_of_the_calls_the_sums_are_right(run: Run) -> None:
     last.go()
     assert last.told()["passed"] < 100
     last.end()
-    found = look(run)
-    assert cap - CALL_TOKENS < found["used"] <= cap
-    assert (found["sum"], found["sent"]) == (found["used"], found["calls"])
-    assert (0, 0) == (found["held"], found["open"])
+    ledger = look(run)
+    assert cap - CALL_TOKENS < ledger["used"] <= cap
+    assert (ledger["sum"], ledger["sent"]) == (ledger["used"], ledger["calls"])
+    assert (0, 0) == (ledger["held"], ledger["open"])
 
 
 def test_l15_a_killed_process_frees_nothing_it_may_have_used(run: Run) -> None:
@@ -67,10 +67,10 @@ def test_l15_a_killed_process_frees_nothing_it_may_have_used(run: Run) -> None:
     killed.kill()
     third.go()
     assert {"held": None} == third.told()
-    found = look(run)
-    assert {keys[0]: "cut_off", keys[1]: "open"} == found["states"]
-    assert (CALL_TOKENS, CALL_TOKENS) == (found["used"], found["held"])
+    ledger = look(run)
+    assert {keys[0]: "cut_off", keys[1]: "open"} == ledger["states"]
+    assert (CALL_TOKENS, CALL_TOKENS) == (ledger["used"], ledger["held"])
     living.go()
     assert {"settled": keys[1]} == living.told()
-    found = look(run)
-    assert (CALL_TOKENS + 2, 0, 0) == (found["used"], found["held"], found["open"])
+    ledger = look(run)
+    assert (CALL_TOKENS + 2, 0, 0) == (ledger["used"], ledger["held"], ledger["open"])

@@ -134,10 +134,10 @@ def test_what_is_no_signature_is_not_kept(signature: Any) -> None:
 
 
 def test_thoughts_stay_in_their_turn() -> None:
-    said = [user_message("hello"), call_message(LOOK, beside={"m": {THOUGHTS: "Hm."}})]
-    kept = history_entries([*said, result_message(LOOK, DONE)], "*#1", {}, is_private=False)
-    assert [said[0] | {OF: "*#1"}, call_message(LOOK) | {OF: "*#1"}] == kept[:2]
-    assert BESIDE in said[1]
+    messages = [user_message("hello"), call_message(LOOK, beside={"m": {THOUGHTS: "Hm."}})]
+    entries = history_entries([*messages, result_message(LOOK, DONE)], "*#1", {}, is_private=False)
+    assert [messages[0] | {OF: "*#1"}, call_message(LOOK) | {OF: "*#1"}] == entries[:2]
+    assert BESIDE in messages[1]
 
 
 def test_both_may_be_wanted() -> None:

@@ -134,9 +134,9 @@ def test_a_model_named_in_the_settings_is_said_to_be_there() -> None:
 @pytest.mark.parametrize("name", ["OPENAI_BASE_URL", "OPENAI_API_KEY"])
 def test_an_address_without_a_model_is_not_used_and_that_is_said(name: str) -> None:
     """A key left in the shell for another program must not change the game's model."""
-    found = resolve({name: "http://127.0.0.1/v1"})
-    assert "local" == found.provider
-    assert f"{name} is set but EVENNIA_AI_MODEL is not, so it is not used" == found.notice
+    endpoint = resolve({name: "http://127.0.0.1/v1"})
+    assert "local" == endpoint.provider
+    assert f"{name} is set but EVENNIA_AI_MODEL is not, so it is not used" == endpoint.notice
 
 
 def test_settings_of_another_type_are_read_as_text() -> None:

@@ -93,8 +93,8 @@ def test_a_call_is_logged_where_that_is_wished() -> None:
     finally:
         log.removeObserver(observer)
     assert not any("debug" in body for each in bench.transports for body in each.bodies)
-    told = "[assistant] a via test, b via test: 1 message, 0 tools: stop, 6 tokens, 0.00 s"
-    assert told in lines
+    line = "[assistant] a via test, b via test: 1 message, 0 tools: stop, 6 tokens, 0.00 s"
+    assert line in lines
 
 
 @pytest.mark.parametrize(

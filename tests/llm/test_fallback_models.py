@@ -72,17 +72,17 @@ def test_a_key_may_stand_in_the_settings() -> None:
 
 def test_the_order_is_kept_and_nothing_is_asked_twice() -> None:
     given = ["mini", "m", "local", "mini", {"model": "mini", "base_url": OPENAI_URL}, "local"]
-    found = read_fallbacks(given, FIRST, {})
-    assert ["mini", LOCAL_MODEL] == [each.model for each in found]
+    endpoints = read_fallbacks(given, FIRST, {})
+    assert ["mini", LOCAL_MODEL] == [each.model for each in endpoints]
     assert () == distinct([SCRIPTED], SCRIPTED)
 
 
 def test_the_same_model_at_more_addresses_is_another() -> None:
     """It is left out only if each of its addresses is asked already."""
     both = {"model": "m", "endpoints": [{"base_url": OPENAI_URL}, {"base_url": OLLAMA_URL}]}
-    (found,) = read_fallbacks([both, {"model": "m", "base_url": OLLAMA_URL}, "m"], FIRST, {})
-    assert [OPENAI_URL, OLLAMA_URL] == [each.base_url for each in found.replicas]
-    assert () == distinct([FIRST, found], found)
+    (endpoint,) = read_fallbacks([both, {"model": "m", "base_url": OLLAMA_URL}, "m"], FIRST, {})
+    assert [OPENAI_URL, OLLAMA_URL] == [each.base_url for each in endpoint.replicas]
+    assert () == distinct([FIRST, endpoint], endpoint)
 
 
 @pytest.mark.parametrize("given", [(), []])
@@ -187,5 +187,5 @@ def test_an_assistants_own_list_holds_no_address(entry: Any) -> None:
 
 
 def test_no_key_is_shown() -> None:
-    (found,) = _read({"model": "x", "base_url": OLLAMA_URL, "api_key_env": "OTHER_KEY"})
-    assert OTHER_KEY not in repr(found) + str(found) + found.describe()
+    (endpoint,) = _read({"model": "x", "base_url": OLLAMA_URL, "api_key_env": "OTHER_KEY"})
+    assert OTHER_KEY not in repr(endpoint) + str(endpoint) + endpoint.describe()

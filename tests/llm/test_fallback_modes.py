@@ -34,9 +34,9 @@ TALK = [
 
 @pytest.fixture
 def pool(tmp_path: Path, running_reactor: SelectReactor) -> Iterator[Pool]:
-    made = Pool(PoolConfig(tmp_path, deadline_seconds=20.0), reactor=running_reactor)
-    yield made
-    blockingCallFromThread(running_reactor, made.close)
+    result = Pool(PoolConfig(tmp_path, deadline_seconds=20.0), reactor=running_reactor)
+    yield result
+    blockingCallFromThread(running_reactor, result.close)
 
 
 def test_a_json_model_stands_in_for_a_native_one(

@@ -98,11 +98,11 @@ def test_a_bottomless_schema_is_left_alone_far_down() -> None:
     schema: dict[str, Any] = TEXT
     for _ in range(10_000):
         schema = {"items": schema}
-    made = bounded(schema)
+    result = bounded(schema)
     for _ in range(DEEPEST + 1):
-        assert made is not schema
-        made, schema = made["items"], schema["items"]
-    assert made is schema
+        assert result is not schema
+        result, schema = result["items"], schema["items"]
+    assert result is schema
 
 
 def test_a_tool_is_made_ready_once() -> None:
@@ -116,10 +116,10 @@ def test_a_tool_is_made_ready_once() -> None:
 
 
 def test_what_is_kept_has_an_end() -> None:
-    kept = IdentityCache(lambda spec: {"name": spec.name})
-    names = [kept(_spec({}, str(number)))["name"] for number in range(2500)]
+    cache = IdentityCache(lambda spec: {"name": spec.name})
+    names = [cache(_spec({}, str(number)))["name"] for number in range(2500)]
     assert [str(number) for number in range(2500)] == names
-    assert 1000 == len(kept.kept)
+    assert 1000 == len(cache.kept)
 
 
 @pytest.mark.parametrize("mode", ["native", "json"])

@@ -35,17 +35,17 @@ def test_each_address_has_its_weight_and_its_own_key() -> None:
         {"base_url": "http://c/v1", "api_key_env": "C_KEY"},
         {"base_url": "http://d/v1"},
     ]
-    found = read(given)
+    model = read(given)
     assert (
         Replica(A, "sk-a", 3.0),
         Replica(B, "sk-b", 1.0, 8),
         Replica("http://c/v1", "sk-c"),
         Replica("http://d/v1"),
-    ) == found.replicas
-    assert "sk-" not in repr(found)
-    assert "m via http://a/v1 and 3 more" == found.describe()
-    assert [each["base_url"].rstrip("/") for each in given] == [one.base_url for one in found.each]
-    assert ["sk-a", "sk-b", "sk-c", ""] == [one.api_key for one in found.each]
+    ) == model.replicas
+    assert "sk-" not in repr(model)
+    assert "m via http://a/v1 and 3 more" == model.describe()
+    assert [each["base_url"].rstrip("/") for each in given] == [one.base_url for one in model.each]
+    assert ["sk-a", "sk-b", "sk-c", ""] == [one.api_key for one in model.each]
 
 
 def test_other_models_of_the_same_addresses_are_spread_as_well() -> None:
@@ -60,9 +60,9 @@ def test_other_models_of_the_same_addresses_are_spread_as_well() -> None:
 
 def test_a_fallback_model_may_have_several_addresses() -> None:
     entry = {"model": "f", "endpoints": [{"base_url": B, "weight": 2}, {"base_url": "http://c/v1"}]}
-    (found,) = read_fallbacks([entry], FIRST, ENVIRON, None)
+    (model,) = read_fallbacks([entry], FIRST, ENVIRON, None)
     assert (
-        Endpoint("custom", "f", B, replicas=(Replica(B, "", 2.0), Replica("http://c/v1"))) == found
+        Endpoint("custom", "f", B, replicas=(Replica(B, "", 2.0), Replica("http://c/v1"))) == model
     )
 
 

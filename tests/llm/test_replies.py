@@ -71,11 +71,11 @@ def test_a_native_request_has_ids_that_every_service_takes(given: str) -> None:
     """A call that stands for spoken words, and its result, have the same one in each request."""
     call = replace(CALL, id=given)
     talk = [call_message(call, CALL), result_message(call, DONE), result_message(CALL, DONE)]
-    (asked, *told), (again, *_) = (REQUESTS["native"](talk, [])["messages"] for _ in range(2))
+    (asked, *results), (again, *_) = (REQUESTS["native"](talk, [])["messages"] for _ in range(2))
     first, second = (each["id"] for each in asked["tool_calls"])
     assert re.fullmatch("[a-zA-Z0-9]{9}", first)
     assert CALL.id == second != first
-    assert [first, second] == [each["tool_call_id"] for each in told]
+    assert [first, second] == [each["tool_call_id"] for each in results]
     assert asked == again
     assert given == talk[0]["tool_calls"][0]["id"]
 

@@ -74,15 +74,15 @@ def models() -> Iterator[Callable[[int], list[FakeModel]]]:
 @pytest.fixture
 def pool_of(tmp_path: Path, running_reactor: SelectReactor) -> Iterator[Callable[..., Pool]]:
     """A function that makes pools over a running reactor."""
-    made: list[Pool] = []
+    pools: list[Pool] = []
 
     def make(deadline_seconds: float = 20.0, **options: Any) -> Pool:
         config = PoolConfig(tmp_path, deadline_seconds=deadline_seconds, breaker=QUICK, **options)
-        made.append(Pool(config, reactor=running_reactor))
-        return made[-1]
+        pools.append(Pool(config, reactor=running_reactor))
+        return pools[-1]
 
     yield make
-    for each in made:
+    for each in pools:
         blockingCallFromThread(running_reactor, each.close)
 
 

@@ -41,7 +41,7 @@ Make = Callable[..., OpenAITransport]
 @pytest.fixture
 def make(running_reactor: SelectReactor, model: FakeModel) -> Iterator[Make]:
     """Makes transports, which are closed after the test."""
-    made: list[OpenAITransport] = []
+    transports: list[OpenAITransport] = []
 
     def make_one(
         base_url: str = "", key: str = "", headers: Any = (), most_bytes: int = LARGEST_REPLY_BYTES
@@ -50,11 +50,11 @@ def make(running_reactor: SelectReactor, model: FakeModel) -> Iterator[Make]:
         one = OpenAITransport(
             url, key, dict(headers), reactor=running_reactor, most_bytes=most_bytes
         )
-        made.append(one)
+        transports.append(one)
         return one
 
     yield make_one
-    for transport in made:
+    for transport in transports:
         blockingCallFromThread(running_reactor, transport.close)
 
 

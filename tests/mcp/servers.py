@@ -183,8 +183,8 @@ def odd() -> Server[Any]:
     async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.arguments == {"x": "bad"}:
             raise MCPError(types.INVALID_PARAMS, "x may not be bad")
-        said = json.dumps([params.name, params.arguments])
-        return types.CallToolResult(content=[types.TextContent(text=said)])
+        text = json.dumps([params.name, params.arguments])
+        return types.CallToolResult(content=[types.TextContent(text=text)])
 
     return Server("odd", on_list_tools=list_tools, on_call_tool=call_tool)
 

@@ -159,5 +159,5 @@ def test_hole_a3_a_server_hears_private_words_only_where_its_owner_says_so() -> 
     listed = [Listed("read", "Reads.", OBJECT, is_read_only=True)]
     for may_hear, hearers in ((False, Hearers.ANYBODY), (True, Hearers.NOBODY)):
         config = ServerConfig("wiki", may_hear_private=may_hear)
-        (made,) = make_listing(config, listed).tools.values()
-        assert hearers is way_of(made.spec).hearers
+        (tool,) = make_listing(config, listed).tools.values()
+        assert hearers is way_of(tool.spec).hearers

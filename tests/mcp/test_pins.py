@@ -39,9 +39,9 @@ def _names(found: Sifted) -> tuple[list[str], list[str]]:
 
 def test_all_that_a_server_has_at_first_is_allowed() -> None:
     """Naming a server in the settings allows its tools; each is pinned as it is then."""
-    found = sift(WIKI, _listing(read=SAID, find="Find."), {})
-    assert (["wiki__read", "wiki__find"], []) == _names(found)
-    again = sift(WIKI, _listing(read=SAID, find="Find."), found.fresh)
+    result = sift(WIKI, _listing(read=SAID, find="Find."), {})
+    assert (["wiki__read", "wiki__find"], []) == _names(result)
+    again = sift(WIKI, _listing(read=SAID, find="Find."), result.fresh)
     assert (["wiki__read", "wiki__find"], []) == _names(again)
     assert {} == again.fresh
 
@@ -60,9 +60,9 @@ def test_a_server_that_has_nothing_at_first_is_seen() -> None:
 )
 def test_another_description_is_held_back(description: str) -> None:
     """One changed letter is enough; the other tools stay on offer."""
-    found = sift(WIKI, _listing(read=description, find="Find."), _allowed(read=SAID, find="Find."))
-    assert (["wiki__find"], ["wiki__read"]) == _names(found)
-    assert {} == found.fresh
+    result = sift(WIKI, _listing(read=description, find="Find."), _allowed(read=SAID, find="Find."))
+    assert (["wiki__find"], ["wiki__read"]) == _names(result)
+    assert {} == result.fresh
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ def test_the_order_of_keys_is_no_change() -> None:
 def test_a_tool_that_comes_later(config: ServerConfig, is_offered: bool) -> None:
     """A new tool waits unless the setting takes new tools or names it."""
     listing = _listing(config, read=SAID, late="Erase a page.")
-    found = sift(config, listing, _allowed(read=SAID))
-    assert is_offered == ("wiki__late" in found.offered.tools)
-    assert ({"wiki__late"} if is_offered else set()) == set(found.fresh)
+    result = sift(config, listing, _allowed(read=SAID))
+    assert is_offered == ("wiki__late" in result.offered.tools)
+    assert ({"wiki__late"} if is_offered else set()) == set(result.fresh)
 
 
 def test_what_is_pinned_later_is_held_back_as_well() -> None:
     """Taking new tools does not mean taking changed ones."""
     config = ServerConfig("wiki", url=WIKI.url, new_tools=True)
-    found = sift(config, _listing(config, read=POISON), _allowed(read=SAID))
-    assert ([], ["wiki__read"]) == _names(found)
+    result = sift(config, _listing(config, read=POISON), _allowed(read=SAID))
+    assert ([], ["wiki__read"]) == _names(result)
 
 
 def test_the_difference_is_shown_to_the_last_letter() -> None:

@@ -86,11 +86,11 @@ class McpTest(ApiTest):
 
     def answer(self, caller: calls.McpCaller, name: str, arguments: Any = None) -> calls.CallAnswer:
         given = ARGUMENTS.get(name, ADA) if arguments is None else arguments
-        found = calls.call(caller, tools()[name], given)
-        if not isinstance(found, Deferred):
-            return found
+        result = calls.call(caller, tools()[name], given)
+        if not isinstance(result, Deferred):
+            return result
         got: list[calls.CallAnswer] = []
-        found.addCallback(got.append)
+        result.addCallback(got.append)
         pump()
         return got[0]
 
@@ -98,7 +98,7 @@ class McpTest(ApiTest):
         """True where the REST API refuses the same call for want of a right."""
         given, row = ARGUMENTS.get(tool.name, ADA), tool.row
         parts = split_arguments(row, given)
-        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda found: str(parts.path[found[1]]), row.route.path)
+        path = re.sub(r"<(?:\w+:)?(\w+)>", lambda match: str(parts.path[match[1]]), row.route.path)
         if parts.query:
             path += "?" + "&".join(f"{name}={value}" for name, value in parts.query.items())
         body = None if row.route.method in METHODS_THAT_READ else parts.body
@@ -214,8 +214,8 @@ class TestPrivateWords(McpTest):
             given = {**ARGUMENTS.get(tool.name, ADA), **asked}
             refused = self.answer(self.caller("builder"), tool.name, given)
             assert refused.text.startswith(REFUSED), tool.name
-            told = self.answer(self.caller("superuser", TokenScope.USUAL), tool.name, given)
-            assert "reveal" in told.text, tool.name
+            answer = self.answer(self.caller("superuser", TokenScope.USUAL), tool.name, given)
+            assert "reveal" in answer.text, tool.name
         masked = self.answer(self.caller("superuser"), "read_history")
         assert "hello" not in json.dumps(masked.value) + masked.text
         shown = self.answer(self.caller("builder with control"), "read_history", asked)
@@ -232,10 +232,10 @@ class TestService(McpTest):
             service.start_plugin_services(mock.Mock())
             with (
                 override_settings(EVENNIA_AI_MCP_SERVER_CONFIG={"port": -1}),
-                mock.patch.object(logger, "log_err") as told,
+                mock.patch.object(logger, "log_err") as log,
             ):
                 service.start_plugin_services(mock.Mock())
-            assert "EVENNIA_AI_MCP_SERVER_CONFIG.port" in told.call_args[0][0]
+            assert "EVENNIA_AI_MCP_SERVER_CONFIG.port" in log.call_args[0][0]
             assert not begin.called
             with override_settings(EVENNIA_AI_MCP_SERVER_CONFIG={"port": 4010}):
                 service.start_plugin_services(mock.Mock())

@@ -58,27 +58,30 @@ def move(folder: Path, count: int) -> None:
 
     from evennia_ai.memory_store import moving
     from evennia_ai.memory_store.hashing import HashingEmbedder
-    from evennia_ai.memory_store.vectors import as_kept
+    from evennia_ai.memory_store.vectors import encoded_vector
     from evennia_ai.models import MemoryVector
 
-    said = StringIO()
+    output = StringIO()
     began = time.monotonic()
-    with redirect_stdout(said):
-        call_command("ai_move_memories", stdout=said)
+    with redirect_stdout(output):
+        call_command("ai_move_memories", stdout=output)
     seconds = time.monotonic() - began
     model = HashingEmbedder()
-    kept = {
+    vectors = {
         row.memory.key: (row.model, bytes(row.vector))
         for row in MemoryVector.objects.select_related("memory")
     }
     same = sum(
-        kept.get(f"{number:032x}")
-        == (model.signature, as_kept(model.embed_passages([TEXT.format(number, number % 97)])[0]))
+        vectors.get(f"{number:032x}")
+        == (
+            model.signature,
+            encoded_vector(model.embed_passages([TEXT.format(number, number % 97)])[0]),
+        )
         for number in range(count)
     )
     left = moving.left()
-    told = {"kept": len(kept), "same": same, "waiting": left.waiting, "missing": left.missing}
-    print(json.dumps({**told, "seconds": round(seconds, 2), "said": said.getvalue()}))
+    counts = {"kept": len(vectors), "same": same, "waiting": left.waiting, "missing": left.missing}
+    print(json.dumps({**counts, "seconds": round(seconds, 2), "said": output.getvalue()}))
 
 
 if __name__ == "__main__":

@@ -49,16 +49,16 @@ def index(store: object) -> int:
     from evennia_ai.memory_store import rows
     from evennia_ai.memory_store.port import Item
 
-    made = 0
+    count = 0
     while True:
         unread, gone = rows.waiting(ASSISTANT, AT_ONCE)
         if not unread and not gone:
-            return made
+            return count
         store.remove(ASSISTANT, [row.key for row in gone])
         rows.erase(ASSISTANT, gone)
         items = [Item(row.key, row.text, row.audience, row.trust) for row in unread]
         rows.mark_indexed(ASSISTANT, unread, store.signature, store.add(ASSISTANT, items))
-        made += len(unread)
+        count += len(unread)
 
 
 def move(folder: Path, tell: Callable[[], None]) -> None:
@@ -80,17 +80,17 @@ def kill(act: Callable[[Path, Callable[[], None]], None], folder: Path, moment: 
     if child == 0:
         act(folder, lambda: os.write(writer, b"x") and None)
     os.close(writer)
-    told = 0
-    while told < moment % (ROWS // AT_ONCE) and os.read(reader, 1):
-        told += 1
+    count = 0
+    while count < moment % (ROWS // AT_ONCE) and os.read(reader, 1):
+        count += 1
     # Wait 0 to 4 ms, so that kills hit different parts of a batch.
     select.select([], [], [], moment % 7 * 0.0007)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while part := os.read(reader, 4096):
-        told += len(part)
+        count += len(part)
     os.close(reader)
-    return told
+    return count
 
 
 def state() -> tuple[set[str], set[str], set[str]]:
@@ -98,10 +98,10 @@ def state() -> tuple[set[str], set[str], set[str]]:
     from evennia_ai.memory_store import rows
     from evennia_ai.models import MemoryVector
 
-    kept = {row.key: row.indexed_as for row in rows.of(ASSISTANT)}
-    marked = {key for key, model in kept.items() if model}
+    models = {row.key: row.indexed_as for row in rows.of(ASSISTANT)}
+    marked = {key for key, model in models.items() if model}
     vectors = set(MemoryVector.objects.values_list("memory__key", flat=True))
-    return set(kept), marked, vectors
+    return set(models), marked, vectors
 
 
 def look_at_memories(folder: Path, told: int) -> str:
@@ -109,39 +109,39 @@ def look_at_memories(folder: Path, told: int) -> str:
     from evennia_ai.memory_store.port import MemoryQuery
     from tests.memory.store_support import SMITH, WORLD, key, opened
 
-    kept, marked, vectors = state()
+    keys, marked, vectors = state()
     sure = {key(n) for n in range(told * AT_ONCE)}
     sure -= {key(first - 1) for first in range(AT_ONCE, told * AT_ONCE, AT_ONCE)}
-    if not sure <= kept:
-        return f"lost {sorted(sure - kept)}"
+    if not sure <= keys:
+        return f"lost {sorted(sure - keys)}"
     if marked != vectors:
         return f"{sorted(marked ^ vectors)} have a vector or say so, and not both"
     store = opened("inline", folder)
-    found = {
+    hits = {
         hit.key for hit in store.search_words(MemoryQuery(ASSISTANT, SMITH, (WORLD,), ROWS)).hits
     }
-    if found != kept:
-        return f"{sorted(found ^ kept)} are kept or found, and not both"
+    if hits != keys:
+        return f"{sorted(hits ^ keys)} are kept or found, and not both"
     index(store)
-    found = {hit.key for hit in store.search(MemoryQuery(ASSISTANT, SMITH, (WORLD,), ROWS))}
+    hits = {hit.key for hit in store.search(MemoryQuery(ASSISTANT, SMITH, (WORLD,), ROWS))}
     after = state()
     store.close()
-    return "" if found == kept and after == (kept, kept, kept) else "one run of indexing left some"
+    return "" if hits == keys and after == (keys, keys, keys) else "one run of indexing left some"
 
 
 def look_at_the_move(folder: Path, told: int) -> str:
     """Return the problem after a killed move, or ""."""
     from evennia_ai.memory_store import moving
 
-    kept, marked, vectors = state()
+    keys, marked, vectors = state()
     if len(vectors) not in (told * AT_ONCE, min(ROWS, (told + 1) * AT_ONCE)):
         return f"{len(vectors)} vectors after {told} batches"
-    if kept != marked or not vectors <= kept:
+    if keys != marked or not vectors <= keys:
         return "a row changed, or a vector has none"
     moved = moving.move(folder, lambda *_: None)
     if (moved.there, moved.copied) != (len(vectors), ROWS - len(vectors)):
         return f"{moved.there} were there and {moved.copied} copied"
-    return "" if state() == (kept, kept, kept) else "the second move left some"
+    return "" if state() == (keys, keys, keys) else "the second move left some"
 
 
 def begin_move() -> None:
@@ -200,12 +200,12 @@ def main(folder: Path, moments: int) -> None:
     old = folder / "old"
     write(old, {name_of(ASSISTANT): [item(n, SMITH) for n in range(ROWS)]})
     for moment in range(moments):
-        told = kill(remember, folder, moment)
-        report("remember", told, look_at_memories(folder, told))
+        count = kill(remember, folder, moment)
+        report("remember", count, look_at_memories(folder, count))
         Memory.objects.all().delete()
         begin_move()
-        told = kill(move, old, moment)
-        report("move", told, look_at_the_move(old, told))
+        count = kill(move, old, moment)
+        report("move", count, look_at_the_move(old, count))
         Memory.objects.all().delete()
     report("lock", 0, wait_for_the_lock(old))
 

@@ -82,14 +82,14 @@ class DictShelf:
     def page(
         self, collection: int, signature: str, audience: str | None, after: int, until: int
     ) -> Sequence[MemoryRow]:
-        found = [
+        result = [
             row
             for (owner, _), row in self.rows.items()
             if owner == collection
             and after < row.number <= until
             and audience in (None, row.audience)
         ]
-        return sorted(found, key=lambda row: row.number)[: self.page_size]
+        return sorted(result, key=lambda row: row.number)[: self.page_size]
 
     def keys(self, collection: int, signature: str) -> set[str]:
         """Return the keys with a vector."""
@@ -116,10 +116,10 @@ class DictStore(Mem0Store):
         wanted = checked_items(items)
         for one in wanted:
             self.shelf.put(collection, one)
-        kept = super().add(collection, wanted)
-        for one, vector in zip(wanted, kept, strict=True):
+        vectors = super().add(collection, wanted)
+        for one, vector in zip(wanted, vectors, strict=True):
             self.shelf.read(collection, one.key, vector)
-        return kept
+        return vectors
 
     def remove(self, collection: int, keys: Iterable[str]) -> None:
         self.shelf.discard(collection, keys)
@@ -152,9 +152,9 @@ class InStep:
                 rows.change(
                     collection, one.key, text=one.text, audience=one.audience, trust=one.trust
                 )
-        kept = self.store.add(collection, wanted)
+        vectors = self.store.add(collection, wanted)
         by_key = {row.key: row for row in rows.of(collection)}
-        rows.mark_indexed(collection, [by_key[one.key] for one in wanted], self.signature, kept)
+        rows.mark_indexed(collection, [by_key[one.key] for one in wanted], self.signature, vectors)
 
     def search(self, sought: MemoryQuery) -> list[Hit]:
         return self.store.search(sought)
@@ -183,12 +183,12 @@ def opened(kind: str, folder: Path, url: str = "", embedder: Any = None) -> Mem0
 
 def outcome(deferred: Deferred[Any]) -> Any:
     """Return the result of a Deferred that has fired, or raise its failure."""
-    found: list[Any] = []
-    deferred.addBoth(found.append)
-    assert found, "it has not fired"
-    if isinstance(found[0], Exception) or hasattr(found[0], "raiseException"):
-        found[0].raiseException()
-    return found[0]
+    results: list[Any] = []
+    deferred.addBoth(results.append)
+    assert results, "it has not fired"
+    if isinstance(results[0], Exception) or hasattr(results[0], "raiseException"):
+        results[0].raiseException()
+    return results[0]
 
 
 def sought(

@@ -19,7 +19,7 @@ from django.test import override_settings
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection
 from evennia_ai.memory_store import moving, rows
 from evennia_ai.memory_store.hashing import HashingEmbedder
-from evennia_ai.memory_store.vectors import as_kept
+from evennia_ai.memory_store.vectors import encoded_vector
 from evennia_ai.models import Memory, MemoryVector
 from tests.memory.old_vectors import file_of, name_of, write
 from tests.memory.store_support import CASTLE, LAMP, ROOM, SMITH, TOM, found_keys, item, key, opened
@@ -38,20 +38,20 @@ def store_memories(assistant: int, *items: object, kind: str = MemoryKind.FACT) 
 
 def run_move(folder: Path, **options: object) -> str:
     """Run the command, and return its output."""
-    said = StringIO()
-    call_command("ai_move_memories", folder=folder, stdout=said, **options)
-    return said.getvalue()
+    output = StringIO()
+    call_command("ai_move_memories", folder=folder, stdout=output, **options)
+    return output.getvalue()
 
 
 def vectors() -> dict[str, tuple[str, bytes]]:
     """Return the table's vectors and their models, by the memory's key."""
-    found = MemoryVector.objects.select_related("memory")
-    return {one.memory.key: (one.model, bytes(one.vector)) for one in found}
+    result = MemoryVector.objects.select_related("memory")
+    return {one.memory.key: (one.model, bytes(one.vector)) for one in result}
 
 
 def vector_of(text: str) -> tuple[str, bytes]:
     """Return the expected model and stored vector of a text."""
-    return MODEL, as_kept(HashingEmbedder().embed_passages([text])[0])
+    return MODEL, encoded_vector(HashingEmbedder().embed_passages([text])[0])
 
 
 def digests(folder: Path) -> Mapping[str, str]:
@@ -69,9 +69,9 @@ def test_each_vector_goes_to_its_memory(table: None, tmp_path: Path) -> None:
     before = digests(tmp_path)
     assert "3 vectors would be copied" in run_move(tmp_path, dry_run=True)
     assert {} == vectors()
-    said = run_move(tmp_path)
-    assert f"{name_of(2)} (2 of 2): 1 vectors read" in said
-    assert "3 vectors copied." in said
+    output = run_move(tmp_path)
+    assert f"{name_of(2)} (2 of 2): 1 vectors read" in output
+    assert "3 vectors copied." in output
     wanted = {key(1): vector_of(SMITH), key(2): vector_of(LAMP), key(3): vector_of(CASTLE)}
     assert wanted == vectors()
     again = run_move(tmp_path)
@@ -99,9 +99,9 @@ def test_what_changed_since_is_made_anew(table: None, tmp_path: Path) -> None:
     Memory.objects.filter(key=key(4)).update(audience=TOM)
     new = b"as the game has made it since"
     MemoryVector.objects.create(memory=Memory.objects.get(key=key(5)), model=MODEL, vector=new)
-    trial, said = run_move(tmp_path, dry_run=True), run_move(tmp_path)
-    assert trial.replace("would be copied", "copied") == said
-    for told in (
+    trial, output = run_move(tmp_path, dry_run=True), run_move(tmp_path)
+    assert trial.replace("would be copied", "copied") == output
+    for line in (
         "1 vectors copied.",
         "1 were in the database already",
         "1 are of entries that only ask",
@@ -110,7 +110,7 @@ def test_what_changed_since_is_made_anew(table: None, tmp_path: Path) -> None:
         "1 memories wait to be read",
         "3 memories have no vector here",
     ):
-        assert told in said, (told, said)
+        assert line in output, (line, output)
     assert {key(5): (MODEL, new), key(6): vector_of(f"{SMITH} 6")} == vectors()
     assert rows.NO_VECTOR == Memory.objects.get(key=key(7)).indexed_as
     assert moving.Left(waiting=1, missing=3) == moving.left()
@@ -124,11 +124,11 @@ def test_a_damaged_collection_stops_no_other(table: None, tmp_path: Path) -> Non
     write(tmp_path, {name_of(1): [item(1)], name_of(2): [item(2, LAMP)], name_of(3): [item(3)]})
     file_of(tmp_path, name_of(1)).write_bytes(b"SQLite format 3\0 and then a disk that failed")
     file_of(tmp_path, name_of(3)).unlink()
-    said = run_move(tmp_path)
+    output = run_move(tmp_path)
     assert {key(2)} == set(vectors())
-    assert f"damaged: {file_of(tmp_path, name_of(1))}: " in said
-    assert f"damaged: {file_of(tmp_path, name_of(3))}: " in said
-    assert "2 memories have no vector here" in said
+    assert f"damaged: {file_of(tmp_path, name_of(1))}: " in output
+    assert f"damaged: {file_of(tmp_path, name_of(3))}: " in output
+    assert "2 memories have no vector here" in output
 
 
 class Stranger:
@@ -148,13 +148,13 @@ def test_no_code_is_run_by_what_is_read(table: None, tmp_path: Path) -> None:
     store_memories(1, *good)
     write(old, {name_of(1): good})
     with closing(sqlite3.connect(file_of(old, name_of(1)))) as file, file:
-        kept = [row for (row,) in file.execute("SELECT id FROM points ORDER BY rowid")]
+        ids = [row for (row,) in file.execute("SELECT id FROM points ORDER BY rowid")]
         for place, bad in enumerate((Stranger(trap), {"payload": {}}, b"")):
             written = pickle.dumps(bad) if bad else b"\x80\x04 cut off"
-            file.execute("UPDATE points SET point = ? WHERE id = ?", (written, kept[place]))
-    said = run_move(old)
+            file.execute("UPDATE points SET point = ? WHERE id = ?", (written, ids[place]))
+    output = run_move(old)
     assert not trap.exists()
-    assert "3 cannot be read" in said
+    assert "3 cannot be read" in output
     assert {key(4): vector_of(SMITH)} == vectors()
     pickle.loads(pickle.dumps(Stranger(trap)))
     assert trap.exists(), "the trap itself does not work"
@@ -166,8 +166,8 @@ def test_vectors_that_are_none(table: None, tmp_path: Path) -> None:
     write(tmp_path, {name_of(1): [item(1), item(2)]})
     path = file_of(tmp_path, name_of(1))
     with closing(sqlite3.connect(path)) as file, file:
-        (first, kept) = file.execute("SELECT id, point FROM points ORDER BY rowid").fetchone()
-        point = pickle.loads(kept)
+        (first, data) = file.execute("SELECT id, point FROM points ORDER BY rowid").fetchone()
+        point = pickle.loads(data)
         point.vector[""][0] = float("nan")
         file.execute("UPDATE points SET point = ? WHERE id = ?", (pickle.dumps(point), first))
     assert "1 cannot be read" in run_move(tmp_path)

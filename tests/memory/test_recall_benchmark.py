@@ -33,18 +33,18 @@ EARLIER = 2
 
 def conversation(**changed: Any) -> dict[str, Any]:
     """Two people over some months: four facts, then small talk; a question for each fact."""
-    said = [(speaker, text) for speaker, text, _ in TOLD]
-    said += [("Tom", text) for text in CHATTER]
+    lines = [(speaker, text) for speaker, text, _ in TOLD]
+    lines += [("Tom", text) for text in CHATTER]
     turns = [
         {"id": f"t{number}", "speaker": speaker, "at": _after(number), "text": text}
-        for number, (speaker, text) in enumerate(said)
+        for number, (speaker, text) in enumerate(lines)
     ]
     questions = [
         {"text": question, "category": number % 4 + 1, "evidence": [f"t{number}"]}
         for number, (_, _, question) in enumerate(TOLD)
     ]
-    made = {"id": "one", "speakers": ["Tom", "Mira"], "turns": turns, "questions": questions}
-    return {**made, **changed}
+    talk = {"id": "one", "speakers": ["Tom", "Mira"], "turns": turns, "questions": questions}
+    return {**talk, **changed}
 
 
 def _after(days: int) -> str:
@@ -72,8 +72,8 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 @pytest.mark.parametrize("protocol", ["soon", "month", "late", "after 0", f"after {EARLIER}"])

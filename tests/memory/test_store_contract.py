@@ -212,9 +212,9 @@ class TestOverADictionary(Contract):
 
     @pytest.fixture
     def store(self) -> Iterator[Any]:
-        made = DictStore()
-        yield made
-        made.close()
+        store = DictStore()
+        yield store
+        store.close()
 
 
 class TestEmbedded(Contract):
@@ -222,17 +222,17 @@ class TestEmbedded(Contract):
 
     @pytest.fixture
     def store(self, table: None, tmp_path: Path) -> Iterator[Any]:
-        made = InStep(opened("inline", tmp_path))
-        yield made
-        made.close()
+        store = InStep(opened("inline", tmp_path))
+        yield store
+        store.close()
 
 
 def emptied(store: Mem0Store) -> InStep:
     """Return a store on a server without the memories of earlier tests."""
-    made = InStep(store)
+    result = InStep(store)
     for collection in (1, 12, 121):
-        made.drop(collection)
-    return made
+        result.drop(collection)
+    return result
 
 
 class TestPgvector(Contract):
@@ -240,9 +240,9 @@ class TestPgvector(Contract):
 
     @pytest.fixture
     def store(self, table: None, tmp_path: Path, postgres: str) -> Iterator[Any]:
-        made = emptied(opened("pgvector", tmp_path, postgres))
-        yield made
-        made.close()
+        store = emptied(opened("pgvector", tmp_path, postgres))
+        yield store
+        store.close()
 
 
 class TestQdrantInThisProcess(Contract):
@@ -252,9 +252,9 @@ class TestQdrantInThisProcess(Contract):
     def store(self, table: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
         local = QdrantClient(":memory:")
         monkeypatch.setattr(qdrant_server, "QdrantClient", lambda **_: local)
-        made = emptied(opened("qdrant", tmp_path, "http://127.0.0.1:6333"))
-        yield made
-        made.close()
+        store = emptied(opened("qdrant", tmp_path, "http://127.0.0.1:6333"))
+        yield store
+        store.close()
 
     def test_a_collection_is_used_without_asking_the_model(
         self, store: Any, tmp_path: Path
@@ -273,9 +273,9 @@ class OnQdrantServer(Contract):
 
     @pytest.fixture
     def store(self, table: None, tmp_path: Path) -> Iterator[Any]:
-        made = emptied(opened("qdrant", tmp_path, QDRANT_URL))
-        yield made
-        made.close()
+        store = emptied(opened("qdrant", tmp_path, QDRANT_URL))
+        yield store
+        store.close()
 
 
 if QDRANT_URL:

@@ -59,9 +59,9 @@ class ShorterEmbedder(HashingEmbedder):
 @pytest.fixture
 def store(table: None, tmp_path: Path) -> Iterator[InStep]:
     """A new store with its table."""
-    made = InStep(opened("inline", tmp_path))
-    yield made
-    made.close()
+    result = InStep(opened("inline", tmp_path))
+    yield result
+    result.close()
 
 
 def reopened(tmp_path: Path, embedder: object = None) -> InStep:
@@ -104,9 +104,9 @@ def test_what_is_forgotten_leaves_no_trace(store: InStep) -> None:
 
 def test_words_are_found_before_there_is_a_vector(store: InStep) -> None:
     rows.insert(1, [entry(n, f"{text} {n}", n * 5000.0) for n, text in enumerate((SMITH, LAMP), 1)])
-    found = store.store.search_words(sought("which lamp?", limit=1))
-    assert ([key(2)], False) == ([hit.key for hit in found.hits], found.is_all)
-    assert (None, 1.0) == (found.hits[0].meaning, found.hits[0].words)
+    result = store.store.search_words(sought("which lamp?", limit=1))
+    assert ([key(2)], False) == ([hit.key for hit in result.hits], result.is_all)
+    assert (None, 1.0) == (result.hits[0].meaning, result.hits[0].words)
     assert key(2) == found_keys(store, "which lamp?")[0]
     assert 0 == MemoryVector.objects.count()
 
@@ -126,8 +126,8 @@ def test_words_without_spaces_between_them_are_found(
         SMITH,
     )
     rows.insert(1, [entry(n, text, n * 5000.0) for n, text in enumerate(texts, 1)])
-    found = store.store.search_words(sought(asked, limit=1))
-    assert [key(wanted)] == [hit.key for hit in found.hits]
+    result = store.store.search_words(sought(asked, limit=1))
+    assert [key(wanted)] == [hit.key for hit in result.hits]
 
 
 def test_all_of_few_are_told_without_a_vector(store: InStep) -> None:
@@ -145,8 +145,8 @@ def test_what_only_asks_is_no_knowledge(store: InStep) -> None:
     rows.insert(1, [entry(1, "my lamp is called Ember", 0.0)])
     asked = [entry(n, "what is my lamp called?", n * 5000.0) for n in range(2, 30)]
     rows.insert(1, asked)
-    found = store.store.search_words(sought("what is my lamp called?", limit=5, fits=5))
-    assert ([key(1)], True) == ([hit.key for hit in found.hits], found.is_all)
+    result = store.store.search_words(sought("what is my lamp called?", limit=5, fits=5))
+    assert ([key(1)], True) == ([hit.key for hit in result.hits], result.is_all)
     assert [key(1)] == found_keys(store, "what is my lamp called?")
 
 
@@ -155,11 +155,11 @@ def test_a_talk_is_its_context(store: InStep) -> None:
     talk = [entry(1, "guess how my journey to Hammerfest went", 0.0), entry(2, "I lost it all", 60)]
     later = [entry(n, f"I saw {n} gulls", 9000.0 * n) for n in range(3, 9)]
     rows.insert(1, [*talk, *later])
-    found = store.store.search_words(sought("the journey to Hammerfest", limit=3))
-    assert [key(1), key(2)] == [hit.key for hit in found.hits]
+    result = store.store.search_words(sought("the journey to Hammerfest", limit=3))
+    assert [key(1), key(2)] == [hit.key for hit in result.hits]
     Memory.objects.filter(key=key(2)).update(at=9_000.0)
-    found = InStep(opened("inline", Path())).store.search_words(sought("Hammerfest", limit=3))
-    assert [key(1)] == [hit.key for hit in found.hits], "what comes much later is another talk"
+    result = InStep(opened("inline", Path())).store.search_words(sought("Hammerfest", limit=3))
+    assert [key(1)] == [hit.key for hit in result.hits], "what comes much later is another talk"
 
 
 def test_another_embedding_model_starts_anew(store: InStep, tmp_path: Path) -> None:
@@ -211,10 +211,10 @@ def test_what_is_long_unasked_leaves_memory(store: InStep, monkeypatch: pytest.M
 def test_a_search_reads_what_is_current(table: None) -> None:
     """Its own query must select the rows of `rows.current` but lore, and vectors of its model."""
     kinds = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.LORE)
-    made = [
+    memories = [
         Recollection(key(n), kinds[n % 3], f"chest {n}", (WORLD, TOM)[n % 2]) for n in range(24)
     ]
-    rows.insert(1, made)
+    rows.insert(1, memories)
     rows.insert(2, [Recollection(key(99), MemoryKind.FACT, "another's", WORLD)])
     rows.remove(1, [key(1), key(3)])
     rows.change(1, key(4), superseded_at=1.0)
@@ -228,13 +228,13 @@ def test_a_search_reads_what_is_current(table: None) -> None:
         wanted = rows.current(1, **which).exclude(kind=MemoryKind.LORE).order_by("id")
         page = shelf.page(1, "new", audience, 0, last)
         assert [row.key for row in wanted] == [row.key for row in page]
-    told = {row.key: row for row in shelf.page(1, "new", None, 0, last)}
-    assert {key(9), key(10)} == {which for which, row in told.items() if row.vector}
-    assert b"new" == told[key(9)].vector
-    assert told[key(7)].is_talk
-    assert not told[key(6)].is_talk
-    later = shelf.page(1, "new", None, told[key(6)].number, last)
-    assert list(told)[2:] == [row.key for row in later]
+    by_key = {row.key: row for row in shelf.page(1, "new", None, 0, last)}
+    assert {key(9), key(10)} == {which for which, row in by_key.items() if row.vector}
+    assert b"new" == by_key[key(9)].vector
+    assert by_key[key(7)].is_talk
+    assert not by_key[key(6)].is_talk
+    later = shelf.page(1, "new", None, by_key[key(6)].number, last)
+    assert list(by_key)[2:] == [row.key for row in later]
 
 
 @pytest.mark.parametrize("has_locks", [False, True])
@@ -260,15 +260,15 @@ def test_what_is_forgotten_meanwhile_is_not_marked(
 
 def test_half_the_bytes_keep_the_order(table: None) -> None:
     """Vectors are stored as float16; their cosines differ by at most a thousandth."""
-    made = HashingEmbedder().embed_passages([SMITH, LAMP, CASTLE])
+    vectors = HashingEmbedder().embed_passages([SMITH, LAMP, CASTLE])
     rows.insert(1, [Recollection(key(n), "fact", "x", WORLD) for n in range(3)])
-    kept = TableVectors(Table(is_shared=True), "s").add(1, [], made)
-    rows.mark_indexed(1, list(rows.of(1)), "s", kept)
+    halves = TableVectors(Table(is_shared=True), "s").add(1, [], vectors)
+    rows.mark_indexed(1, list(rows.of(1)), "s", halves)
     index = Index(Table(is_shared=True), "s")
     index.refresh(1)
     view = index.view(1, (WORLD,), 0.0)
-    wanted = made @ made[0]
-    assert np.abs(view.cosines(made[0]) - wanted).max() < 0.001
+    wanted = vectors @ vectors[0]
+    assert np.abs(view.cosines(vectors[0]) - wanted).max() < 0.001
 
 
 def test_mem0_changes_nothing_by_itself() -> None:
@@ -294,7 +294,7 @@ def test_mem0_changes_nothing_by_itself() -> None:
 
 def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
     """Django renews connections at the end of requests, which this thread has none of."""
-    found: list[object] = []
+    results: list[object] = []
     is_file = connection.vendor == "sqlite"
 
     def ask() -> None:
@@ -305,20 +305,20 @@ def test_a_broken_connection_is_opened_anew(tmp_path: Path) -> None:
             with connection.cursor() as cursor:
                 cursor.execute("CREATE TABLE evennia_ai_memory (id integer, assistant integer)")
         table = Table(is_shared=False)
-        found.append(table.newest(1))
+        results.append(table.newest(1))
         connection.connection.close()
         try:
             table.newest(1)
         except DatabaseError as error:
-            found.append(type(error))
+            results.append(type(error))
         table.renew()
-        found.append(table.newest(1))
+        results.append(table.newest(1))
         table.close()
 
     thread = threading.Thread(target=ask)
     thread.start()
     thread.join(20)
-    assert [0, ProgrammingError if is_file else OperationalError, 0] == found
+    assert [0, ProgrammingError if is_file else OperationalError, 0] == results
 
 
 def test_a_database_that_fails_is_one_sentence(

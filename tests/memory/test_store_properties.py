@@ -93,8 +93,8 @@ class Both:
         if step.number in self.plain or step.number in self.gone:
             return
         owner = ASSISTANTS[step.number % 2]
-        made = Recollection(key(step.number), "fact", step.text, step.audience, trust=step.trust)
-        rows.insert(owner, [made])
+        memory = Recollection(key(step.number), "fact", step.text, step.audience, trust=step.trust)
+        rows.insert(owner, [memory])
         self.plain[step.number] = Plain(owner, step.text, step.audience, step.trust)
 
     def touch(self, step: Step, before: Plain) -> None:

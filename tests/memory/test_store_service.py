@@ -173,29 +173,29 @@ def test_a_model_that_is_down_and_comes_back() -> None:
 
 def test_nothing_is_paid_or_made_that_cannot_be_kept() -> None:
     """While the store's breaker is open, no vectors are made elsewhere either."""
-    clock, made, paid = Clock(), [], []
+    clock, batches, paid = Clock(), [], []
     embedder = HashingEmbedder()
     embedder.is_paid = True
     service = inline(Full, clock, embedder=embedder, paid=paid.append)
 
     async def make(items: Any) -> Any:
-        made.append(items)
+        batches.append(items)
         return embedder.embed_passages([each.text for each in items])
 
     for _ in range(BREAKER.failure_threshold):
         assert outcome(service.add_made(1, [item(1)], make)) is None
     assert "open" == service.status()["breaker"]["state"]
     assert outcome(service.add_made(1, [item(1)], make)) is None
-    assert (3, 3) == (len(made), len(paid))
+    assert (3, 3) == (len(batches), len(paid))
     assert "is full" in service.problem
     clock.advance(BREAKER.timeout_seconds + 1)
     outcome(service.add_made(1, [item(1)], make))
-    assert 4 == len(made), "it is tried again"
+    assert 4 == len(batches), "it is tried again"
 
 
 def test_nothing_is_paid_where_mem0_cannot_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Vectors that nothing could search are made neither here nor by workers."""
-    made, paid = [], []
+    batches, paid = [], []
     embedder = HashingEmbedder()
     embedder.is_paid = True
     store = DictStore(embedder)
@@ -204,13 +204,13 @@ def test_nothing_is_paid_where_mem0_cannot_be_imported(monkeypatch: pytest.Monke
     service = inline(lambda: store, embedder=embedder, paid=paid.append)
 
     async def make(items: Any) -> Any:
-        made.append(items)
+        batches.append(items)
 
     monkeypatch.setitem(sys.modules, "evennia_ai.memory_store.mem0_parts", None)
     assert outcome(service.add(1, [item(1)])) is None
     assert outcome(service.add_made(1, [item(1)], make)) is None
     assert 1 == len(outcome(service.search(sought(SMITH, limit=1))) or []), "words find it"
-    assert ([], []) == (made, paid)
+    assert ([], []) == (batches, paid)
     assert "mem0 cannot be imported" in service.problem
 
 
@@ -326,12 +326,12 @@ def test_eight_threads_lose_nothing(asked: Any) -> None:
     def hammer(thread: int) -> None:
         for number in range(EACH):
             mine = thread * 1000 + number
-            told = asked("add", 1, [item(mine, f"{SMITH} {thread} {number}")])
+            answer = asked("add", 1, [item(mine, f"{SMITH} {thread} {number}")])
             hits = asked("search", sought(SMITH, limit=5))
             if number % 6 == 5:
-                told = told and asked("remove", 1, [key(mine - 1)])
-            if not told or not hits:
-                problems.append((thread, number, told, hits))
+                answer = answer and asked("remove", 1, [key(mine - 1)])
+            if not answer or not hits:
+                problems.append((thread, number, answer, hits))
 
     threads = [threading.Thread(target=hammer, args=(number,)) for number in range(THREADS)]
     for thread in threads:

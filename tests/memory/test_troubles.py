@@ -51,9 +51,9 @@ class Game:
 @pytest.fixture
 def game(tmp_path: Path) -> Iterator[Game]:
     """A database with a hundred rows."""
-    made = Game(tmp_path / "game.db3")
-    yield made
-    made.connection.close()
+    result = Game(tmp_path / "game.db3")
+    yield result
+    result.connection.close()
 
 
 Way = Callable[[Game], Any]
@@ -185,8 +185,8 @@ def test_each_has_its_sentence_and_ends(game: Game, trouble: Any, sentence: str)
     with trouble(game) as way:
         with pytest.raises(DatabaseError) as raised:
             way(game)
-        told = explained(raised.value)
-    assert sentence == told
+        text = explained(raised.value)
+    assert sentence == text
     assert 100 == game.count()
     game.keep("now")
     assert 101 == game.count()

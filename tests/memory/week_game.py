@@ -96,9 +96,9 @@ class WeekGame:
         """Play the week, with its nights."""
         for day in range(DAYS):
             began = reactor.seconds()
-            for told in self._week:
-                if told.at // DAY_SECONDS == day:
-                    yield self._tell(told)
+            for speech in self._week:
+                if speech.at // DAY_SECONDS == day:
+                    yield self._tell(speech)
             yield indexing.apply(self.script)
             self.seconds, began = self.seconds + reactor.seconds() - began, reactor.seconds()
             yield self._night(day)
@@ -224,9 +224,9 @@ def _make_people() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _make_assistant(room: Any, clock: Any) -> Any:
-    made = create_assistant("Ada", location=room, persona="You keep the library.")
-    assert made.ok, made.message
-    script = made.data.script
+    result = create_assistant("Ada", location=room, persona="You keep the library.")
+    assert result.ok, result.message
+    script = result.data.script
     script.clock = clock
     state.write(
         script,

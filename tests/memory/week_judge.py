@@ -55,8 +55,8 @@ def judge(question: Question, known: Sequence[str], heard: Sequence[str] = ()) -
     wrong += _outdated(question, texts)
     if question.is_hearsay and _place(question.wants, known) is not None:
         wrong.append("tells a rumour as known")
-    for told in leaks(question.player, question.way, texts):
-        wrong.append(f"leaks of {told.player}: {told.text}")
+    for leak in leaks(question.player, question.way, texts):
+        wrong.append(f"leaks of {leak.player}: {leak.text}")
     return Answer(question, tuple(known), tuple(heard), tuple(wrong))
 
 
@@ -65,11 +65,11 @@ def leaks(player: str, way: str, texts: Sequence[str]) -> list[Told]:
     joined = "\n".join(texts).casefold()
     is_private = way in PRIVATE_WAYS
     return [
-        told
-        for _, told in facts()
-        if told.is_private
-        and not (is_private and told.player == player)
-        and core_of(told.text) in joined
+        fact
+        for _, fact in facts()
+        if fact.is_private
+        and not (is_private and fact.player == player)
+        and core_of(fact.text) in joined
     ]
 
 
@@ -80,8 +80,8 @@ def core_of(text: str) -> str:
 
 def _place(words: str, texts: Sequence[str]) -> int | None:
     wanted = words.casefold()
-    found = (number for number, text in enumerate(texts) if wanted in text.casefold())
-    return next(found, None) if wanted else None
+    places = (number for number, text in enumerate(texts) if wanted in text.casefold())
+    return next(places, None) if wanted else None
 
 
 def _outdated(question: Question, texts: Sequence[str]) -> list[str]:

@@ -108,9 +108,9 @@ def third_person(text: str) -> str:
             return f"{name} {verb}s"
         return f"{name} {_VERBS.get(verb) or verb}"
 
-    told = re.sub(r"\bI (?P<verb>\w+)", tell, words)
-    told = re.sub(r"\b[Mm]y\b", f"{name}'s", told)
-    return re.sub(r"\b(?:me|mine|I)\b", name, told)
+    line = re.sub(r"\bI (?P<verb>\w+)", tell, words)
+    line = re.sub(r"\b[Mm]y\b", f"{name}'s", line)
+    return re.sub(r"\b(?:me|mine|I)\b", name, line)
 
 
 def _scores(parts: Mapping[str, list[str]]) -> list[Any]:
@@ -122,12 +122,12 @@ def _scores(parts: Mapping[str, list[str]]) -> list[Any]:
 
 def _facts(parts: Mapping[str, list[str]]) -> list[Any]:
     known = parts.get("Known already", [])
-    found = []
+    result = []
     for number, entry in enumerate(parts.get("Entries", ()), 1):
         if text := third_person(entry):
             replaced = [n for n, old in enumerate(known, 1) if _is_over(old, text)]
             about = text.split("'")[0].split()[0]
-            found.append(
+            result.append(
                 {
                     "fact": text,
                     "entries": [number],
@@ -136,7 +136,7 @@ def _facts(parts: Mapping[str, list[str]]) -> list[Any]:
                     "replaces": replaced,
                 }
             )
-    return found
+    return result
 
 
 def _is_over(old: str, new: str) -> bool:
@@ -169,8 +169,8 @@ def _questions(_: Mapping[str, list[str]]) -> list[str]:
 def _insights(parts: Mapping[str, list[str]]) -> list[Any]:
     """Return the first statement; it is known already, so nothing false comes of it."""
     texts = {n: third_person(text) for n, text in enumerate(parts.get("Statements", ()), 1)}
-    told = [(n, text) for n, text in texts.items() if text]
-    return [{"insight": text, "entries": [n], "importance": 6} for n, text in told[:1]]
+    pairs = [(n, text) for n, text in texts.items() if text]
+    return [{"insight": text, "entries": [n], "importance": 6} for n, text in pairs[:1]]
 
 
 _ANSWERS: tuple[tuple[str, str, Callable[[Mapping[str, list[str]]], Any]], ...] = (

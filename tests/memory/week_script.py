@@ -228,21 +228,21 @@ _WORDS = {
 
 def facts() -> list[tuple[int, Told]]:
     """Return the facts, each with its day from 1 on; their hours are not set."""
-    found = []
+    result = []
     for line in _FACTS.strip().splitlines():
         head, _, text = line.partition(": ")
         day, player, way, *place = head.split()
-        found.append((int(day), Told(0.0, player, way, *place or (LIBRARY,), text, True)))
-    return found
+        result.append((int(day), Told(0.0, player, way, *place or (LIBRARY,), text, True)))
+    return result
 
 
 def week(seed: int = 7) -> list[Told]:
     """Return all messages, the oldest first."""
     chance = random.Random(seed)
-    said: list[Told] = []
+    result: list[Told] = []
     for day in range(1, DAYS + 1):
-        said += _day(day, [told for on, told in facts() if on == day], chance)
-    return said
+        result += _day(day, [fact for on, fact in facts() if on == day], chance)
+    return result
 
 
 def _day(day: int, worth: list[Told], chance: random.Random) -> list[Told]:
@@ -250,20 +250,20 @@ def _day(day: int, worth: list[Told], chance: random.Random) -> list[Told]:
     talk = [_small_talk(chance) for _ in range(EVENTS_A_DAY - len(worth))]
     placed = [*worth, *talk]
     chance.shuffle(placed)
-    by_place = sorted(placed, key=lambda told: told.place == TAVERN)
-    evening = sum(told.place == LIBRARY for told in by_place)
+    by_place = sorted(placed, key=lambda speech: speech.place == TAVERN)
+    evening = sum(speech.place == LIBRARY for speech in by_place)
     early = sorted(chance.uniform(FIRST_HOUR, EVENING_HOUR) for _ in range(evening))
     late = sorted(chance.uniform(EVENING_HOUR, LAST_HOUR) for _ in range(len(by_place) - evening))
     return [
         Told(
             round((day - 1) * 86_400 + hour * 3600, 1),
-            told.player,
-            told.way,
-            told.place,
-            told.text,
-            told.is_fact,
+            speech.player,
+            speech.way,
+            speech.place,
+            speech.text,
+            speech.is_fact,
         )
-        for hour, told in zip([*early, *late], by_place, strict=True)
+        for hour, speech in zip([*early, *late], by_place, strict=True)
     ]
 
 

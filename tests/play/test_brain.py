@@ -66,8 +66,8 @@ def test_fetching_is_given_up_with_all_else(
         fcntl.flock(lock, fcntl.LOCK_EX)
         beginning = brain.ModelStart(checkout)
         beginning.fetch()
-        said = checkout.logs / "brain-fetch.log"
-        assert processes.wait_until(lambda: "aiting for another" in said.read_text(), 60)
+        log = checkout.logs / "brain-fetch.log"
+        assert processes.wait_until(lambda: "aiting for another" in log.read_text(), 60)
         beginning.end()
     words = f"fetch --state-dir {checkout.local_model}"
     assert [] == processes.find(words)

@@ -22,8 +22,8 @@ SECRET = "kestrel-94"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    with any_server(tmp_path_factory.mktemp("postgres")) as found:
-        yield found
+    with any_server(tmp_path_factory.mktemp("postgres")) as settings:
+        yield settings
 
 
 def address(database: dict[str, Any], name: str = "") -> str:
@@ -35,11 +35,11 @@ def address(database: dict[str, Any], name: str = "") -> str:
 
 def test_an_address_is_read_as_others_read_it() -> None:
     """Escapes such as %40 are decoded; no database is used where none is named."""
-    found = database_url.read("postgres://me:p%40ss@db.example.com:5433/game?sslmode=require")
+    settings = database_url.read("postgres://me:p%40ss@db.example.com:5433/game?sslmode=require")
     assert ("me", "p@ss", "db.example.com", "5433", "game") == tuple(
-        found[key] for key in ("USER", "PASSWORD", "HOST", "PORT", "NAME")
+        settings[key] for key in ("USER", "PASSWORD", "HOST", "PORT", "NAME")
     )
-    assert "require" == found["OPTIONS"]["sslmode"]
+    assert "require" == settings["OPTIONS"]["sslmode"]
     assert "/run/postgresql" == database_url.read("postgresql:///g?host=/run/postgresql")["HOST"]
     assert {} == database_url.read("") == database_url.read("sqlite")
 
@@ -88,11 +88,11 @@ def test_a_game_is_made_in_it(tmp_path: Path, server: dict[str, Any]) -> None:
     """Preparing it twice makes one world, and no SQLite file beside it."""
     with Copy.make(tmp_path / "checkout") as copy, new_database(server) as database:
         for _ in range(2):
-            made = prepare(copy, address(database))
-            assert 0 == made.returncode, made.stderr
+            result = prepare(copy, address(database))
+            assert 0 == result.returncode, result.stderr
         assert not copy.path("server/evennia.db3").exists()
-        told = {key.lower(): value for key, value in server.items()}
-        with psycopg.connect(**told, dbname=database["NAME"]) as connection:
+        options = {key.lower(): value for key, value in server.items()}
+        with psycopg.connect(**options, dbname=database["NAME"]) as connection:
             sql = "SELECT count(*) FROM objects_objectdb WHERE db_key = 'Ada'"
             assert (1,) == connection.execute(sql).fetchone()
 
@@ -102,13 +102,13 @@ def test_a_database_that_cannot_be_used_is_told_in_a_sentence(
 ) -> None:
     """A missing database and an unreachable server are named, and nothing is made."""
     with Copy.make(tmp_path / "checkout") as copy:
-        told = prepare(copy, address(server, "no_such"))
-        assert 1 == told.returncode
-        assert "database: There is no database no_such on" in told.stderr
-        assert "createdb no_such" in told.stderr
-        told = prepare(copy, "postgresql://me:secret@127.0.0.1:1/game")
-        assert "database: game on 127.0.0.1:1 cannot be reached (" in told.stderr
-        assert "secret" not in told.stderr
+        result = prepare(copy, address(server, "no_such"))
+        assert 1 == result.returncode
+        assert "database: There is no database no_such on" in result.stderr
+        assert "createdb no_such" in result.stderr
+        result = prepare(copy, "postgresql://me:secret@127.0.0.1:1/game")
+        assert "database: game on 127.0.0.1:1 cannot be reached (" in result.stderr
+        assert "secret" not in result.stderr
         assert not copy.path("server/evennia.db3").exists()
 
 
@@ -117,6 +117,6 @@ def test_an_address_that_does_not_open_the_game_is_not_kept(tmp_path: Path) -> N
     with Copy.make(tmp_path / "checkout") as copy:
         good = "postgresql://me@127.0.0.1:2/game"
         database_url.store(copy.root / "server", good)
-        told = copy.make_target("play", DATABASE_URL="postgresql://me:secret@127.0.0.1:1/game")
-        assert "game on 127.0.0.1:1 cannot be reached (" in told.out + told.err
+        result = copy.make_target("play", DATABASE_URL="postgresql://me:secret@127.0.0.1:1/game")
+        assert "game on 127.0.0.1:1 cannot be reached (" in result.out + result.err
         assert good == database_url.stored(copy.root / "server")

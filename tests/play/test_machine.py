@@ -42,9 +42,9 @@ class TestPythons:
         folder = tmp_path / "versions" / "3.12.9" / "bin"
         folder.mkdir(parents=True)
         (folder / "python3.12").symlink_to(sys.executable)
-        found = pythons.find_all({"PATH": "", "PYENV_ROOT": str(tmp_path)})
+        versions = pythons.find_all({"PATH": "", "PYENV_ROOT": str(tmp_path)})
         own = ".".join(map(str, sys.version_info[:2]))
-        assert ({"3.12": str(folder / "python3.12")} if own == "3.12" else {}) == found
+        assert ({"3.12": str(folder / "python3.12")} if own == "3.12" else {}) == versions
 
     def test_the_fastest_of_one_version_is_found_wherever_it_is(self, tmp_path: Path) -> None:
         """One that does not say how fast it is comes last."""
@@ -144,14 +144,14 @@ class TestEnvironment:
 class TestProcesses:
     def test_a_program_gets_no_input(self, tmp_path: Path) -> None:
         lines: list[str] = []
-        code, said = processes.run(
+        code, output = processes.run(
             [sys.executable, "-c", "print('in:', repr(input.__self__.open(0).read())); print(2)"],
             cwd=tmp_path,
             log=tmp_path / "log",
             on_line=lines.append,
         )
-        assert (0, "in: ''\n2\n", ["in: ''", "2"]) == (code, said, lines)
-        assert said in (tmp_path / "log").read_text()
+        assert (0, "in: ''\n2\n", ["in: ''", "2"]) == (code, output, lines)
+        assert output in (tmp_path / "log").read_text()
 
     def test_an_interrupted_wait_ends_the_program(self, tmp_path: Path) -> None:
         pids: list[int] = []
@@ -228,19 +228,19 @@ class TestLogs:
     def test_the_last_lines_are_shown(self, tmp_path: Path) -> None:
         """Each file shows as many lines as fit a screen; an absent file counts as empty."""
         (tmp_path / "portal.log").write_text("".join(f"line {n}\n" for n in range(80)))
-        said: list[str] = []
-        logs.show([tmp_path / "portal.log", tmp_path / "server.log"], said.append, follow=False)
-        assert ["== portal.log", "line 30"] == said[:2]
-        assert ["line 79", "== server.log: nothing yet"] == said[-2:]
+        lines: list[str] = []
+        logs.show([tmp_path / "portal.log", tmp_path / "server.log"], lines.append, follow=False)
+        assert ["== portal.log", "line 30"] == lines[:2]
+        assert ["line 79", "== server.log: nothing yet"] == lines[-2:]
 
     def test_following_shows_what_comes(self, tmp_path: Path) -> None:
         """New lines carry the name of their log, also after the log was rotated."""
         path = tmp_path / "server.log"
         path.write_text("old\n")
-        said: list[str] = []
+        lines: list[str] = []
 
         def say(line: str) -> None:
-            said.append(line)
+            lines.append(line)
             if line == "old":
                 path.write_text("old\nnew\n")
             if line == "server: new":
@@ -250,4 +250,4 @@ class TestLogs:
 
         with pytest.raises(KeyboardInterrupt):
             logs.show([path], say, follow=True)
-        assert "server: turned" == said[-1]
+        assert "server: turned" == lines[-1]

@@ -47,9 +47,9 @@ class TestCredentials:
         assert not checkout.credentials.exists()
 
     def test_a_given_name_gets_a_generated_password(self, checkout: Checkout) -> None:
-        made = credentials.admin(checkout, {"EVENNIA_SUPERUSER_USERNAME": "keeper"})
-        assert ("keeper", True) == (made.username, made.is_ours)
-        assert made == credentials.admin(checkout, {"EVENNIA_SUPERUSER_USERNAME": "keeper"})
+        account = credentials.admin(checkout, {"EVENNIA_SUPERUSER_USERNAME": "keeper"})
+        assert ("keeper", True) == (account.username, account.is_ours)
+        assert account == credentials.admin(checkout, {"EVENNIA_SUPERUSER_USERNAME": "keeper"})
 
     def test_passwords_differ(self) -> None:
         assert 20 == len({credentials.make_password() for _ in range(20)})
@@ -148,18 +148,18 @@ class TestSummary:
 
     def test_a_game_open_to_others_says_so(self, checkout: Checkout) -> None:
         assert "open to" not in summary.opened(checkout, {}, shows_password=False)
-        told = summary.opened(checkout, {"BIND": "0.0.0.0"}, shows_password=False)
-        assert "open to      everybody who can reach 0.0.0.0" in told
+        text = summary.opened(checkout, {"BIND": "0.0.0.0"}, shows_password=False)
+        assert "open to      everybody who can reach 0.0.0.0" in text
 
     def test_a_password_is_shown_once(self, checkout: Checkout) -> None:
         password = credentials.admin(checkout, {}).password
-        told = {"admin": "admin"}
-        assert f"admin / {password}" in summary.opened(checkout, told, shows_password=True)
-        assert password not in summary.opened(checkout, told, shows_password=False)
+        record = {"admin": "admin"}
+        assert f"admin / {password}" in summary.opened(checkout, record, shows_password=True)
+        assert password not in summary.opened(checkout, record, shows_password=False)
 
     def test_a_password_that_was_given_is_not_shown(self, checkout: Checkout) -> None:
-        told = summary.opened(checkout, {"admin": "keeper"}, shows_password=True)
-        assert "keeper / the password it was made with" in told
+        text = summary.opened(checkout, {"admin": "keeper"}, shows_password=True)
+        assert "keeper / the password it was made with" in text
 
     @pytest.mark.parametrize(
         ("seconds", "expected"), [(0, "00:00:00"), (59.9, "00:00:59"), (93789, "26:03:09")]

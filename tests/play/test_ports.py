@@ -172,8 +172,8 @@ def test_hole_c19_a_port_that_is_put_by_is_refused_with_its_game(
             ports.claim(ports.Openings(numbers), (), other)
     text = str(refused.value)
     for name in ports.FOR_PEOPLE:
-        told = f"Port {numbers[name]} ({ports.purpose(name)}) is about to be opened by"
-        assert f"{told} the game in /a (process 7)." in text
+        line = f"Port {numbers[name]} ({ports.purpose(name)}) is about to be opened by"
+        assert f"{line} the game in /a (process 7)." in text
     assert f"make play TELNET_PORT={numbers['TELNET_PORT'] + 10} WEB_PORT=" in text
 
 
@@ -240,10 +240,10 @@ def test_hole_c19_a_foreign_server_on_the_web_port_is_named(numbers: dict[str, i
     with foreign_server(numbers["WEB_PORT"]):
         assert not door.is_open(openings)
         assert "is answered by Elsewhere/1.0" in door.obstacle(openings)
-        told = door.foreign_listener(openings, ())
-    assert told.startswith(f"Port {numbers['WEB_PORT']} (web) is used by ")
-    assert f"(process {os.getpid()}), which answers with error 501 as Elsewhere/1.0" in told
-    assert told.endswith(f"make play WEB_PORT={numbers['WEB_PORT'] + 10}")
+        text = door.foreign_listener(openings, ())
+    assert text.startswith(f"Port {numbers['WEB_PORT']} (web) is used by ")
+    assert f"(process {os.getpid()}), which answers with error 501 as Elsewhere/1.0" in text
+    assert text.endswith(f"make play WEB_PORT={numbers['WEB_PORT'] + 10}")
 
 
 def test_hole_c19_a_foreign_program_on_an_inner_port_is_named(numbers: dict[str, int]) -> None:

@@ -151,9 +151,9 @@ def test_what_may_turn_out_otherwise_is_not_remembered(checkout: Checkout, world
     """These are never skipped: an incomplete world, another database, an editable Evennia."""
     left_out = replace(world, summary=f"{world.summary} ada is not there: the owner is Ada.")
     edited = checkout.root / PACKAGES / "evennia-5.0.1.dist-info/direct_url.json"
-    for found in (left_out, replace(world, database="")):
+    for each in (left_out, replace(world, database="")):
         prepared.save(checkout, OPENINGS, world, ENVIRON)
-        prepared.save(checkout, OPENINGS, found, ENVIRON)
+        prepared.save(checkout, OPENINGS, each, ENVIRON)
         assert prepared.load(checkout, OPENINGS, ENVIRON) is None
     edited.write_text("{}")
     prepared.save(checkout, OPENINGS, world, ENVIRON)

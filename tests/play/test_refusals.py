@@ -29,8 +29,8 @@ READ_BY_OLD_PYTHONS = (
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     """A checkout in which nothing was run yet."""
-    with Copy.make(tmp_path_factory.mktemp("refusals") / "checkout") as made:
-        yield made
+    with Copy.make(tmp_path_factory.mktemp("refusals") / "checkout") as checkout:
+        yield checkout
 
 
 def assert_untouched(copy: Copy) -> None:
@@ -150,11 +150,13 @@ def test_the_owner_may_name_the_account(tmp_path: Path) -> None:
         "EVENNIA_SUPERUSER_PASSWORD": "a-lamp-in-the-rain",
         "EVENNIA_SUPERUSER_EMAIL": "keeper@example.com",
     }
-    with Copy.make(tmp_path / "checkout", **account) as made:
-        made.path("server/logs").mkdir()
-        command = [sys.executable, "-m", "server.play.database", str(made.root)]
-        subprocess.run(command, cwd=made.root, env=made.env, check=True, capture_output=True)
-        with sqlite3.connect(made.path("server/evennia.db3")) as database:
+    with Copy.make(tmp_path / "checkout", **account) as checkout:
+        checkout.path("server/logs").mkdir()
+        command = [sys.executable, "-m", "server.play.database", str(checkout.root)]
+        subprocess.run(
+            command, cwd=checkout.root, env=checkout.env, check=True, capture_output=True
+        )
+        with sqlite3.connect(checkout.path("server/evennia.db3")) as database:
             row = database.execute("SELECT username, email FROM accounts_accountdb WHERE id = 1")
             assert ("keeper", "keeper@example.com") == row.fetchone()
-        assert not made.path("server/.credentials").exists()
+        assert not checkout.path("server/.credentials").exists()

@@ -152,9 +152,9 @@ def test_restart_keeps_accounts_and_tells_what_keeps_assistants_silent(opened: O
         assert not before & set(opened.copy.running())
         with knock(opened.copy) as player:
             player.log_in("Mira")
-        for told in (answer.out, opened.copy.make_target("status").out):
-            assert re.search(r"No assistant can answer: .*EVENNIA_AI_BUDGET_CONFIG", told), told
-            assert "Correct it in server/conf/, then: make restart" in told
+        for output in (answer.out, opened.copy.make_target("status").out):
+            assert re.search(r"No assistant can answer: .*EVENNIA_AI_BUDGET_CONFIG", output), output
+            assert "Correct it in server/conf/, then: make restart" in output
     finally:
         settings.unlink()
 

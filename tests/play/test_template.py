@@ -93,8 +93,8 @@ def test_a_template_is_for_one_key(written: Path, tmp_path: Path) -> None:
 def test_a_database_with_anything_in_it_is_left_alone(written: Path, tmp_path: Path) -> None:
     """A game in use is migrated, never made anew."""
     database = tmp_path / "game.db3"
-    with closing(sqlite3.connect(database)) as made:
-        made.execute("CREATE TABLE treasure (gold)")
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("CREATE TABLE treasure (gold)")
     assert not template.apply(database, written, "right")
     assert ["treasure"] == tables(database)
 

@@ -27,7 +27,7 @@ def test_what_changes_stands_after_the_talk() -> None:
 
 def test_own_ones_stand_in_the_gaps() -> None:
     """A game's components are ordered by id, with defaults for missing fields."""
-    found = read_components(
+    components = read_components(
         {
             250: {"key": "world_info", "content": "A port."},
             4100: {"key": "mood", "content": "It is {time}.", "name": "Mood", "enabled": False},
@@ -35,8 +35,8 @@ def test_own_ones_stand_in_the_gaps() -> None:
         },
         "here",
     )
-    assert [0, 20, 250, 1000] == list(found)[:4]
-    world, mood = found[250], found[4100]
+    assert [0, 20, 250, 1000] == list(components)[:4]
+    world, mood = components[250], components[4100]
     assert ("world info", "head", "system", True) == (
         world.name,
         world.where,
@@ -48,17 +48,17 @@ def test_own_ones_stand_in_the_gaps() -> None:
 
 def test_a_text_that_stays_may_be_told_with_the_event_all_the_same() -> None:
     """A game may want an unchanging text near the end."""
-    found = read_components(
+    components = read_components(
         {6500: {"key": "last", "content": "Be brief.", "is_static": False}}, "here"
     )
-    assert TAIL == found[6500].where
+    assert TAIL == components[6500].where
 
 
 def test_one_of_the_nine_is_switched_off_and_on() -> None:
     for enabled in (True, False):
-        found = read_components({4000: {"enabled": enabled}}, "here")
-        assert enabled is found[4000].enabled
-        assert COMPONENTS[4000].content == found[4000].content
+        components = read_components({4000: {"enabled": enabled}}, "here")
+        assert enabled is components[4000].enabled
+        assert COMPONENTS[4000].content == components[4000].content
 
 
 @pytest.mark.parametrize(

@@ -77,10 +77,10 @@ def test_the_limit_holds_with_room_for_an_answer(
 def test_the_newest_is_what_is_kept() -> None:
     """The history is cut at its beginning, just before something said."""
     turn = _turn(30)
-    kept = compose(make_inputs(**SHORT, max_tokens=1200), turn, {}).messages[1:-1]
-    assert 0 < len(kept) < len(turn.history)
-    assert turn.history[-len(kept) :] == kept
-    assert "user" == kept[0]["role"]
+    messages = compose(make_inputs(**SHORT, max_tokens=1200), turn, {}).messages[1:-1]
+    assert 0 < len(messages) < len(turn.history)
+    assert turn.history[-len(messages) :] == messages
+    assert "user" == messages[0]["role"]
 
 
 def test_what_was_overheard_goes_when_all_else_is_gone() -> None:

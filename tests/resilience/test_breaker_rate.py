@@ -99,13 +99,13 @@ def test_a_share_is_from_0_to_1(rate: float) -> None:
 @given(st.lists(st.tuples(st.floats(-5, 30), st.booleans()), max_size=60), st.floats(0, 30))
 def test_the_count_is_that_of_a_list(calls: list[tuple[float, bool]], later: float) -> None:
     """The count equals that of a list of all calls, except for the slot at the window's old end."""
-    count, kept, now = SlidingCount(24.0), deque[tuple[float, bool]](), 100.0
+    count, past, now = SlidingCount(24.0), deque[tuple[float, bool]](), 100.0
     for step, is_failure in calls:
         if int((now + step) // 1.0) < int(now // 1.0):
-            kept.clear()  # a clock that is set back begins the count anew
+            past.clear()  # a clock that is set back begins the count anew
         now += step
         count.add(now, is_failure=is_failure)
-        kept.append((now, is_failure))
+        past.append((now, is_failure))
     now += later
-    found = [failed for at, failed in kept if now // 1.0 - at // 1.0 < SLOTS]
-    assert (len(found), sum(found)) == count.totals(now)
+    recent = [failed for at, failed in past if now // 1.0 - at // 1.0 < SLOTS]
+    assert (len(recent), sum(recent)) == count.totals(now)

@@ -91,8 +91,8 @@ class CacheMachine(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def get(self, key: str) -> None:
-        found = self.cache.get(key)
-        assert self._find(key) == (None if found is None else self._spoil(found))
+        value = self.cache.get(key)
+        assert self._find(key) == (None if value is None else self._spoil(value))
 
     @rule(key=KEYS, scope=SCOPES, ttl=TTLS)
     def put(self, key: str, scope: str, ttl: float | None) -> None:

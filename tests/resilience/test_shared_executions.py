@@ -180,14 +180,14 @@ def test_who_has_the_result_may_cancel_another(cache: ToolResultCache) -> None:
 
 def test_who_has_the_result_may_ask_again(cache: ToolResultCache) -> None:
     """A success is in the cache by then; after a failure a new execution begins."""
-    tool, found = Tool(), []
-    cache.get_or_run("key", tool).addCallback(lambda r: found.append(cache.get_or_run("key", tool)))
+    tool, calls = Tool(), []
+    cache.get_or_run("key", tool).addCallback(lambda r: calls.append(cache.get_or_run("key", tool)))
     tool.running[0].callback(GOOD)
-    assert [GOOD] == found
+    assert [GOOD] == calls
     cache.clear_all()
-    cache.get_or_run("key", tool).addErrback(lambda f: found.append(cache.get_or_run("key", tool)))
+    cache.get_or_run("key", tool).addErrback(lambda f: calls.append(cache.get_or_run("key", tool)))
     tool.running[1].errback(OSError("down"))
-    assert (3, False) == (len(tool.running), found[1].called)
+    assert (3, False) == (len(tool.running), calls[1].called)
 
 
 def test_failure_reaches_all(cache: ToolResultCache) -> None:

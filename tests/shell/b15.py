@@ -101,9 +101,9 @@ class World:
             speaker.at_say(words, receivers=[body], whisper=True)
         else:
             speaker.at_say(f"@{key} {words}")
-        found = [item for item in self.stored(key) if item["body"].split()[:1] == [sent.token]]
-        if found:
-            sent.event_id = found[0]["id"]
+        items = [item for item in self.stored(key) if item["body"].split()[:1] == [sent.token]]
+        if items:
+            sent.event_id = items[0]["id"]
         else:
             self._refused(sent)
         self.settle()
@@ -161,10 +161,10 @@ class World:
 
     def decide(self, text: str, index: int = 0) -> None:
         """Answer an open question; with none open, one that is closed."""
-        found = self.questions()
-        number = found[index % len(found)][1].number if found else 1
-        told: Deferred[Any] = operations.answer(number, self.staff, text, is_staff=True)
-        told.addErrback(lambda failure: self.accounts.wrong.append(failure.getTraceback()))
+        questions = self.questions()
+        number = questions[index % len(questions)][1].number if questions else 1
+        deferred: Deferred[Any] = operations.answer(number, self.staff, text, is_staff=True)
+        deferred.addErrback(lambda failure: self.accounts.wrong.append(failure.getTraceback()))
         self.settle()
 
     def do(self, act: Callable[..., Any], key: str = "", /, *arguments: Any, **more: Any) -> None:
@@ -272,17 +272,17 @@ class World:
     def _line_of(message: Any, names: Iterable[str]) -> str:
         """The name in LINES of the line in a message, or ""."""
         name = getattr(message.sender, "key", "")
-        told = {word: LINES[word].replace("{name}", name) for word in names}
-        return next((word for word, line in told.items() if line in message.shown), "")
+        lines = {word: LINES[word].replace("{name}", name) for word in names}
+        return next((word for word, line in lines.items() if line in message.shown), "")
 
     def _closed(self, sent: Sent, lines: Counter[tuple[str, str, str]]) -> None:
         """Note the end of a message that has left the inbox."""
-        told = {word for word in LINES if lines[sent.person, sent.key, word]}
+        words = {word for word in LINES if lines[sent.person, sent.key, word]}
         if sent.answers:
             self.accounts.close(sent, "answered")
-        elif found := next((w for w in ("returned", "hushed", "excused") if w in told), ""):
-            self.accounts.close(sent, found)
-        elif told & {"cooled", "spent"}:
+        elif ending := next((w for w in ("returned", "hushed", "excused") if w in words), ""):
+            self.accounts.close(sent, ending)
+        elif words & {"cooled", "spent"}:
             self.accounts.close(sent, "excused")
         elif sent.token in self.model.chosen:
             self.accounts.close(sent, "silent by choice")

@@ -132,10 +132,10 @@ class Accounts:
 
     def hear(self, person: str, text: str) -> None:
         """Note that somebody heard an answer."""
-        found = UTTERANCE.search(text)
-        if found is None:
+        match = UTTERANCE.search(text)
+        if match is None:
             return
-        number, tokens = int(found[1]), found[2].split()
+        number, tokens = int(match[1]), match[2].split()
         if (number, person) in self.said:
             self._note_double(f"{person} heard u{number} twice")
         self.said[number, person] = None
@@ -173,7 +173,7 @@ def _sum_of_calls(calls: Any = None) -> dict[str, int]:
     calls = ModelCall.objects.all() if calls is None else calls
     still, whole = Q(state="open"), ~Q(key__endswith=SHARE)
     tokens = F("estimated_prompt_tokens") + F("estimated_completion_tokens")
-    found: dict[str, int] = calls.aggregate(
+    sums: dict[str, int] = calls.aggregate(
         calls=Count("key", filter=whole & ~Q(state="released")),
         open_calls=Count("key", filter=whole & still),
         prompt_tokens=Sum("prompt_tokens", default=0),
@@ -182,4 +182,4 @@ def _sum_of_calls(calls: Any = None) -> dict[str, int]:
         held_tokens=Sum(tokens, filter=still, default=0),
         held_cost_nano=Sum("estimated_cost_nano", filter=still, default=0),
     )
-    return found
+    return sums

@@ -184,9 +184,9 @@ class WalkedModel:
                 self.wrong.append(f"{script.key} asked its model while {name}:\n{asked_by}")
         held = self._hold(script, body)
         if not self.is_silent and (kind := self.choose()):
-            made = self._make(kind, held)
-            self._count(held, made)
-            return fail(made) if isinstance(made, Exception) else succeed(made)
+            reply = self._make(kind, held)
+            self._count(held, reply)
+            return fail(reply) if isinstance(reply, Exception) else succeed(reply)
         self.held.append(held)
         return held.deferred
 
@@ -231,12 +231,12 @@ class WalkedModel:
         self._give(held, kind)
 
     def _give(self, held: Held, kind: str) -> None:
-        made = self._make(kind, held)
-        self._count(held, made)
-        if isinstance(made, Exception):
-            held.deferred.errback(made)
+        reply = self._make(kind, held)
+        self._count(held, reply)
+        if isinstance(reply, Exception):
+            held.deferred.errback(reply)
         else:
-            held.deferred.callback(made)
+            held.deferred.callback(reply)
 
     def _make(self, kind: str, held: Held) -> bytes | Exception:
         self._number += 1

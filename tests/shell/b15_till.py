@@ -50,13 +50,13 @@ class Till:
 
     def answered(self, key: str, body: bytes, *, is_awaited: bool) -> None:
         """Count an answer that leaves."""
-        found = figures_of(body)
-        if found is None:
+        figures = figures_of(body)
+        if figures is None:
             self.unknown[key] += 1
         elif is_awaited:
-            self._unwritten.append(Figures(key, *found))
+            self._unwritten.append(Figures(key, *figures))
         else:
-            self.doubtful[Figures(key, *found)] += 1
+            self.doubtful[Figures(key, *figures)] += 1
 
     def given_up(self, key: str) -> None:
         """Count a request that was broken off, or failed in the middle."""

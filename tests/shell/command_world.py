@@ -146,8 +146,8 @@ class CommandWorld(HearingTest):
 
     def restore(self, before: tuple[tuple[int, int], dict[str, str]], standing: str) -> None:
         """Undo a line: unset changed settings, or, after any other change, begin anew."""
-        counts, kept = self.print_of()
-        changed = {name for name in {*kept, *before[1]} if kept.get(name) != before[1].get(name)}
+        counts, now = self.print_of()
+        changed = {name for name in {*now, *before[1]} if now.get(name) != before[1].get(name)}
         if counts == before[0] and not changed & {*STATE, "enabled", *before[1]}:
             for name in changed:
                 self.ada_script.attributes.remove(name)

@@ -24,8 +24,8 @@ TOLD = {"prompt_tokens": 900, "completion_tokens": 80}
 def turn_of(number: int, text: str = "", owner: str = "") -> list[Message]:
     """A turn of three messages, long enough to be summed up."""
     call = ToolCall(f"c{number}", "say", {"message": f"answer {number}"})
-    told = user_message(f'Tom says to you: "question {number} {text or "about storms " * 12}"')
-    turn = [told, call_message(call), result_message(call, ToolResult(True, "said"))]
+    message = user_message(f'Tom says to you: "question {number} {text or "about storms " * 12}"')
+    turn = [message, call_message(call), result_message(call, ToolResult(True, "said"))]
     return marked_private(turn, owner) if owner else turn
 
 
@@ -46,17 +46,17 @@ class CompactionCase(ShellTest):
     def compact(self, *answers: bytes | Exception, **options: Any) -> list[CompactionOutcome]:
         """Sum up; the outcome is in the list as soon as it is known."""
         self.model.answers.extend(answers)
-        found: list[CompactionOutcome] = []
+        outcomes: list[CompactionOutcome] = []
         running = compaction.compact_conversation_history(self.ada_script, **options)
-        running.addCallback(found.append)
+        running.addCallback(outcomes.append)
         pump()
-        return found
+        return outcomes
 
     def stored(self) -> list[Message]:
         """The stored conversation, which has to equal the one in memory."""
-        kept = list(state.read(self.ada_script, "conversation_history"))
-        assert kept == self.ada_script.work.history
-        return kept
+        history = list(state.read(self.ada_script, "conversation_history"))
+        assert history == self.ada_script.work.history
+        return history
 
     def is_due(self, **options: Any) -> bool:
         client = self.ada_script.client()

@@ -295,12 +295,12 @@ class World:
     def leaks(self) -> Iterator[str]:
         """Every canary that another player saw, and every one in a log or the record."""
         for number, way, text in self.seen:
-            for found in CANARY.finditer(text):
-                if int(found[1]) != number:
-                    yield f"player {number} saw {found[0]} by {way}"
+            for match in CANARY.finditer(text):
+                if int(match[1]) != number:
+                    yield f"player {number} saw {match[0]} by {way}"
         for text in self.written:
-            for found in CANARY.finditer(text):
-                yield f"{found[0]} is written down: {text[:80]}"
+            for match in CANARY.finditer(text):
+                yield f"{match[0]} is written down: {text[:80]}"
 
     # ---- what happens ----------------------------------------------------------------------
 
@@ -373,8 +373,8 @@ class World:
             turn = self.restarted(script, turn)
         for _ in range(self.random.randint(1, 3)):
             self.walk()
-            found = sorted({match[0] for match in CANARY.finditer(prompt)})
-            call = self.call(script, event, " ".join(found) or "nothing")
+            canaries = sorted({match[0] for match in CANARY.finditer(prompt)})
+            call = self.call(script, event, " ".join(canaries) or "nothing")
             result = self.run(script, turn, call, listening)
             turn.said += [call_message(call), result_message(call, result)]
             prompt += result.text
@@ -405,9 +405,9 @@ class World:
         if turn.event.source == "page":
             return []
         seeker = seeker_of(script, turn)
-        found = [memory for memory in script.memories if may_know(memory, seeker)]
-        turn.hold(*(memory.audience for memory in found))
-        return found
+        memories = [memory for memory in script.memories if may_know(memory, seeker)]
+        turn.hold(*(memory.audience for memory in memories))
+        return memories
 
     def restarted(self, script: Script, turn: Turn) -> Turn:
         """The turn, resumed from its checkpoint."""
@@ -454,8 +454,8 @@ class World:
         """Store what a turn leaves: conversation, memory, and what others may read of it."""
         event = turn.event
         is_private = turn.is_private if self.guards.keeps_private else False
-        kept = history_entries(turn.said, event.person, turn.asides, is_private=is_private)
-        script.work.history = [*script.work.history, *kept][-30:]
+        entries = history_entries(turn.said, event.person, turn.asides, is_private=is_private)
+        script.work.history = [*script.work.history, *entries][-30:]
         script.work.overheard = [i for i in script.work.overheard if i not in turn.overheard]
         shown = last_act_of(split_private_calls(turn.said, turn.asides, event.person), event.person)
         if event.person:
@@ -481,15 +481,15 @@ class World:
     def night(self) -> None:
         """Draw facts from memories; the model writes down all it was shown."""
         for script in self.scripts:
-            found = self.guards.one_audience(script.memories, 20)
-            if not found:
+            memories = self.guards.one_audience(script.memories, 20)
+            if not memories:
                 continue
-            told = " ".join(memory.text for memory in found)
-            whose = {match[1] for match in CANARY.finditer(told)}
+            text = " ".join(memory.text for memory in memories)
+            whose = {match[1] for match in CANARY.finditer(text)}
             if len(whose) > 1:
-                self.written.append(f"one call of a night held {told}")
-            drawn = replace(found[0], kind="fact", text=told[:400], key=f"{len(told):032x}")
-            rest = [memory for memory in script.memories if memory not in found]
+                self.written.append(f"one call of a night held {text}")
+            drawn = replace(memories[0], kind="fact", text=text[:400], key=f"{len(text):032x}")
+            rest = [memory for memory in script.memories if memory not in memories]
             script.memories = [*rest, drawn]
 
     # ---- tools that are doubles -----------------------------------------------------------

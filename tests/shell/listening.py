@@ -43,16 +43,16 @@ class HearingTest(ShellTest):
 
     def prompt(self, number: int = -1) -> str:
         """The newest message that the model was sent in a call."""
-        told: str = self.model.bodies[number]["messages"][-1]["content"]
-        return told
+        text: str = self.model.bodies[number]["messages"][-1]["content"]
+        return text
 
     def channel(self, key: str = "Public", *listeners: Any) -> Any:
         """A channel that Ada and these others listen to."""
-        made = ChannelDB.objects.filter(db_key=key).first() or create_channel(key, locks=OPEN)
-        made.get_log_filename = str  # it keeps no file
+        channel = ChannelDB.objects.filter(db_key=key).first() or create_channel(key, locks=OPEN)
+        channel.get_log_filename = str  # it keeps no file
         for listener in (self.ada, *listeners):
-            made.connect(listener)
-        return made
+            channel.connect(listener)
+        return channel
 
     def person(self, being: Any) -> str:
         """The id by which limits count a being."""

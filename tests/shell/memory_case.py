@@ -8,7 +8,7 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.memory.recollection import WORLD, Recollection, person_audience, place_audience
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory import indexing, keeping
+from evennia_ai.memory import indexing, saving
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.port import ByWords, Hit, MemoryQuery
@@ -91,8 +91,8 @@ class MemoryTest(ShellTest):
         key = new_key()
         said_by = self.id_of(person) if person is not None else ""
         options = {"kind": "fact", "at": self.clock.seconds(), **more}
-        kept = Recollection(key, text=text, audience=audience, person=said_by, **options)
-        keeping.keep(self.ada_script, [kept])
+        memory = Recollection(key, text=text, audience=audience, person=said_by, **options)
+        saving.save(self.ada_script, [memory])
         self.catch_up()
         return key
 

@@ -130,10 +130,10 @@ class MisbehaviourTest(HearingTest):
         """Check one row, and that a normal question is answered after it."""
         self.begin(*row.answers, then=row.then)
         ends = self.whispered()
-        kept = [acts(turn) for turn in self.turns()]
+        deeds = [acts(turn) for turn in self.turns()]
         asked = self.server.count_calls()
         expected = (row.ends, list(row.heard), [row.kept] if row.kept else [], row.asked)
-        assert expected == (ends, self.tom.heard_from(self.ada), kept, asked)
+        assert expected == (ends, self.tom.heard_from(self.ada), deeds, asked)
         assert row.detail in self.last_step()[1]
         assert [] == [line for line in self.mira.heard_from(self.ada) if "whispers" in line]
         self.expect_well()
@@ -148,9 +148,9 @@ class MisbehaviourTest(HearingTest):
         assert ("terminal_tool", list(HEARD)) == (self.whispered(), self.tom.heard_from(self.ada))
         assert before + 1 == len(self.turns())
         body = self.server.read_calls()[-1]["body"]
-        told = [message for message in body["messages"] if message["role"] != "system"]
-        assert [] == complaints(told)
-        ids = [call["id"] for message in told for call in message.get("tool_calls", ())]
+        messages = [message for message in body["messages"] if message["role"] != "system"]
+        assert [] == complaints(messages)
+        ids = [call["id"] for message in messages for call in message.get("tool_calls", ())]
         assert [] == [each for each in ids if not SHORT_ID.fullmatch(each)]
 
     def check_all(self, rows: Iterable[Row]) -> None:

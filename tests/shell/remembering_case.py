@@ -11,7 +11,7 @@ from django.db import connection
 from evennia_ai import audit
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
-from evennia_ai.memory import keeping
+from evennia_ai.memory import saving
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.messages import incoming
@@ -50,7 +50,7 @@ class RememberingTest(StaffCommandTest):
             at=self.clock.seconds(),
             **more,
         )
-        keeping.keep(self.ada_script, [memory])
+        saving.save(self.ada_script, [memory])
         self.settle()
         return Memory.objects.get(key=memory.key)
 
@@ -99,12 +99,12 @@ def audit_rows(script: Any, event: str) -> list[Any]:
 
 def stored() -> dict[str, list[str]]:
     """Every value of every table as text, by table; values packed by Evennia are unpacked."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
-            found[table] = [_text(value) for row in cursor.fetchall() for value in row]
-    return found
+            texts[table] = [_text(value) for row in cursor.fetchall() for value in row]
+    return texts
 
 
 def _text(value: Any) -> str:
@@ -120,13 +120,13 @@ def where(word: str, script: Any) -> list[str]:
     places = [table for table, texts in stored().items() if any(word in text for text in texts)]
     work = script.work
     places += [f"work.{name}" for name in work.__slots__ if word in _deep(getattr(work, name))]
-    found: list[Any] = []
+    hits: list[Any] = []
     audiences = Memory.objects.values_list("audience", flat=True).distinct()
     services.memory().search(MemoryQuery(script.pk, word, tuple(audiences), 50)).addCallback(
-        found.extend
+        hits.extend
     )
-    texts = rows.by_keys(script.pk, [hit.key for hit in found])
-    assert len(texts) == len(found), "the store finds what nobody remembers"
+    texts = rows.by_keys(script.pk, [hit.key for hit in hits])
+    assert len(texts) == len(hits), "the store finds what nobody remembers"
     held = repr([vars(each) for each in _insides(services.memory())])
     return [*places, *(["the store"] if word in held else [])]
 

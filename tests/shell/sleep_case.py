@@ -58,8 +58,8 @@ class SleepCase(HearingTest):
             if not state.read(self.ada_script, "consolidation_progress")["step"]:
                 break
             self.beat()
-        found: dict[str, Any] = state.read(self.ada_script, "last_night")
-        return found
+        night: dict[str, Any] = state.read(self.ada_script, "last_night")
+        return night
 
     def note(self, text: str, owner: str = "", **options: Any) -> str:
         """An entry of her journal: said here by Tom or, with an owner, in private."""
@@ -80,8 +80,8 @@ class SleepCase(HearingTest):
 
     def stored(self, *kinds: str) -> list[Memory]:
         """All stored memories of these kinds."""
-        found = rows.of(self.ada_script.pk).order_by("id")
-        return list(found.filter(kind__in=kinds) if kinds else found)
+        memories = rows.of(self.ada_script.pk).order_by("id")
+        return list(memories.filter(kind__in=kinds) if kinds else memories)
 
     def texts(self, *kinds: str) -> list[str]:
         """Their texts."""
@@ -111,8 +111,8 @@ class NightCase(SleepCase):
     @property
     def progress(self) -> dict[str, Any]:
         """The stored progress of the night."""
-        found: dict[str, Any] = state.read(self.ada_script, "consolidation_progress")
-        return found
+        progress: dict[str, Any] = state.read(self.ada_script, "consolidation_progress")
+        return progress
 
     @property
     def here(self) -> str:

@@ -40,8 +40,8 @@ def told(body: Mapping[str, Any]) -> str:
 def lines(body: Mapping[str, Any], title: str = "Entries") -> list[str]:
     """The texts under a title of a request."""
     parts = re.split(r"^([A-Z][a-z ]+):$", told(body), flags=re.MULTILINE)
-    found = dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "")
-    return [json.loads(text) for text in _LINE.findall(found)]
+    block = dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "")
+    return [json.loads(text) for text in _LINE.findall(block)]
 
 
 def topic(text: str) -> str:
@@ -56,8 +56,8 @@ def content_for(body: Mapping[str, Any]) -> str:
         count = len(lines(body))
         return json.dumps([{"entry": i, "importance": 7} for i in range(1, count + 1)])
     if kind == "facts":
-        found = enumerate(lines(body), 1)
-        return json.dumps([{"fact": f"It is told: {t}", "entries": [i]} for i, t in found])
+        pairs = enumerate(lines(body), 1)
+        return json.dumps([{"fact": f"It is told: {t}", "entries": [i]} for i, t in pairs])
     if kind == "portrait":
         return json.dumps({"attributes": [f"Tom knows the {about}."], "favour": 1})
     if kind == "questions":

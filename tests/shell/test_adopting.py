@@ -38,18 +38,18 @@ LINKED = {
 
 def rows_of(being: Any) -> dict[str, list[Any]]:
     """All database rows of a being, including its attributes' values."""
-    found: dict[str, list[Any]] = {}
+    rows: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
         for table, column in LINKED.items():
             cursor.execute(f"SELECT * FROM {table} WHERE {column} = %s ORDER BY id", [being.pk])
-            found[table] = cursor.fetchall()
+            rows[table] = cursor.fetchall()
         cursor.execute(
             "SELECT a.* FROM typeclasses_attribute a JOIN objects_objectdb_db_attributes l "
             "ON a.id = l.attribute_id WHERE l.objectdb_id = %s ORDER BY a.id",
             [being.pk],
         )
-        found["values"] = cursor.fetchall()
-    return found
+        rows["values"] = cursor.fetchall()
+    return rows
 
 
 class AdoptingTest(StaffCommandTest):
@@ -64,7 +64,7 @@ class AdoptingTest(StaffCommandTest):
 
     def guard(self, name: str) -> Any:
         """A guard with attributes, tags, aliases, locks, commands and a script."""
-        made = create_object(
+        guard = create_object(
             Guard,
             key=name,
             location=self.room1,
@@ -74,16 +74,16 @@ class AdoptingTest(StaffCommandTest):
             attributes=[("desc", "A broad man."), ("mood", {"grim": [1, 2]})],
             locks="get:false();control:perm(Admin);look:all()",
         )
-        made.cmdset.add(GuardCmdSet, persistent=True)
-        made.scripts.add(Patrol, key="patrol")
-        return made
+        guard.cmdset.add(GuardCmdSet, persistent=True)
+        guard.scripts.add(Patrol, key="patrol")
+        return guard
 
     def adopted(self, being: Any = None, name: str = "") -> Any:
         """Adopt a being. Returns its script."""
-        made = operations.adopt(being or self.bram, name, person=self.tom)
-        assert made.ok, made.message
-        self.answer_at_once(made.data.script)
-        return made.data.script
+        result = operations.adopt(being or self.bram, name, person=self.tom)
+        assert result.ok, result.message
+        self.answer_at_once(result.data.script)
+        return result.data.script
 
     def refused(self, being: Any, *words: str, name: str = "") -> Any:
         """Check that adopting fails with these words and changes nothing; return the problem."""
@@ -241,8 +241,8 @@ class TestRefused(AdoptingTest):
         oswin.db.prelogout_location = self.room1
         self.adopted(oswin)
         assert operations.release(operations.find_assistant("oswin")).ok
-        made = operations.adopt(oswin, person=create_account("Nell", "", "testpassword"))
-        assert "is a character of TestAccount's" in made.message
+        result = operations.adopt(oswin, person=create_account("Nell", "", "testpassword"))
+        assert "is a character of TestAccount's" in result.message
 
     def test_whatever_is_no_being(self) -> None:
         self.refused(self.room2, "is a room; adopt a character or an object")

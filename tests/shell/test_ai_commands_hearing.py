@@ -32,8 +32,8 @@ class TestTrying(StaffCommandTest):
             shown = self.typed(f"aiinteract ada test say {line}")
             self.type(self.tom, f"say {line}")
             verdict = self.ada_script.work.decisions.newest()[0].verdict
-            told = f"{verdict.outcome.value}, by rule {verdict.rule} {verdict.name} "
-            assert told in shown, line
+            words = f"{verdict.outcome.value}, by rule {verdict.rule} {verdict.name} "
+            assert words in shown, line
 
     def test_nothing_is_said_queued_recorded_or_ended(self) -> None:
         """A tried message does not even end Mira's conversation, as a real one would."""

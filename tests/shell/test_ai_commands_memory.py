@@ -93,9 +93,9 @@ class TestLooking(StaffTest):
         self.remember("Tom sells fish", "", WORLD, kind="fact")
         looking = recalling.everything(self.ada_script, "fish", limit=10)
         self.settle()
-        (found,) = looking.result
+        (hit,) = looking.result
         for similarity, shown in ((0.004, "Ada remembers nothing like that."), (0.005, "Tom")):
-            far = succeed([dataclasses.replace(found, similarity=similarity)])
+            far = succeed([dataclasses.replace(hit, similarity=similarity)])
             with patch.object(recalling, "everything", return_value=far):
                 assert shown in self.typed("aimemory ada search fish"), similarity
 
@@ -122,18 +122,18 @@ class TestLooking(StaffTest):
         assert [] == self.facts("words_revealed")
         self.typed("aimemory ada list reveal")
         self.typed("aimemory ada person mira")
-        told = self.facts("memory_viewed")
-        assert [(self.miras, 1, "Tom")] == [(t["person"], t["count"], t["by"]) for t in told]
+        facts = self.facts("memory_viewed")
+        assert [(self.miras, 1, "Tom")] == [(t["person"], t["count"], t["by"]) for t in facts]
         shown = self.facts("words_revealed")
         assert [(1, "Tom", "memories")] == [(t["count"], t["by"], t["kind"]) for t in shown]
-        assert "came" not in str([*told, *shown])
+        assert "came" not in str([*facts, *shown])
 
     def test_only_the_page_that_is_shown_counts_as_seen(self) -> None:
         for number in range(25):
             self.remember(f"Mira came in {number}.", self.miras)
         assert "(5 private words are masked" in self.typed("aimemory ada list 2")
         self.typed("aimemory ada list 2 reveal")
-        assert [5] == [told["count"] for told in self.facts("words_revealed")]
+        assert [5] == [fact["count"] for fact in self.facts("words_revealed")]
 
     def test_whom_she_knows(self) -> None:
         assert "Ada knows nobody yet." in self.typed("aimemory ada profiles")
@@ -159,7 +159,7 @@ class TestChanging(StaffTest):
         assert f"Ada forgot number {memory.pk}." in self.typed(f"aimemory ada forget {memory.pk}")
         assert [] == self.texts()
         for event in ("memories_kept", "memory_corrected", "memories_forgotten"):
-            assert ["Tom"] == [told["by"] for told in self.facts(event)], event
+            assert ["Tom"] == [fact["by"] for fact in self.facts(event)], event
 
     def test_a_text_may_end_in_reveal(self) -> None:
         """At the end of other lines that word asks for private words."""
@@ -209,7 +209,7 @@ class TestChanging(StaffTest):
             content = json.loads(path.read_text(encoding="utf-8"))
             assert 0o600 == S_IMODE(path.stat().st_mode)
         assert ["Mira came in"] == [row["text"] for row in content["memories"]]
-        assert [self.miras] == [told["person"] for told in self.facts("memories_exported")]
+        assert [self.miras] == [fact["person"] for fact in self.facts("memories_exported")]
         assert "About whom?" in self.typed("aimemory ada export mira")
 
     def test_read_anew(self) -> None:
@@ -244,12 +244,12 @@ class TestChanging(StaffTest):
         assert "asleep" in operations.status(self.ada_script).message
         assert "Ada is awake." in self.typed("aimemory ada wake")
         assert "Ada is already awake." in self.typed("aimemory ada wake")
-        for hours, told in (
+        for hours, answer in (
             ("x", "is not a number of hours"),
             ("0", "cannot have 0"),
             ("99", "cannot have 99"),
         ):
-            assert told in self.typed(f"aimemory ada sleep {hours}"), hours
+            assert answer in self.typed(f"aimemory ada sleep {hours}"), hours
 
 
 class TestReset(StaffTest):
@@ -304,8 +304,8 @@ class TestWell(StaffTest):
             asked = services.memory().keys(self.ada_script.pk)
             while not asked.called:
                 reactor.iterate(0.01)
-            (told,) = set(self.views())
-            assert ("failed", True) == (told[0], "the Qdrant server at 127.0.0.1" in told[1])
+            (view,) = set(self.views())
+            assert ("failed", True) == (view[0], "the Qdrant server at 127.0.0.1" in view[1])
             assert [True] * 3 == self.alarms()
             assert "degraded" == monitoring.health().data.status
             services.memory().close()
@@ -317,14 +317,14 @@ class TestWell(StaffTest):
         self.remember("Mira came in", self.miras)
         Memory.objects.update(indexed_as="another/8")
         self.ada_script.work.indexing = None
-        (told,) = set(self.views())
-        assert ("failed", True) == (told[0], "aimemory Ada reindex" in told[1])
+        (view,) = set(self.views())
+        assert ("failed", True) == (view[0], "aimemory Ada reindex" in view[1])
         assert [True] * 3 == self.alarms()
 
     def test_none_is_wanted(self) -> None:
         """A store that is switched off is no problem."""
         services.memory().absence = "EVENNIA_AI_MEMORY_STORE is 'none': nothing is found"
-        assert {"off"} == {told for told, _ in self.views()}
+        assert {"off"} == {status for status, _ in self.views()}
         assert "ok" == monitoring.health().data.status
 
     def test_deleted_with_her(self) -> None:

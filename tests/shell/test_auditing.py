@@ -164,8 +164,8 @@ class TestLog(AuditingTest):
     def test_only_some_events(self) -> None:
         self.ada_script.db.persona = "a keeper"
         operations.stop(self.ada_script, "enough")
-        found = self.log(events=("EmergencyStopTriggered",))
-        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
+        page = self.log(events=("EmergencyStopTriggered",))
+        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in page["entries"]]
         result = auditing.audit_log(self.ada_script, events=("no such",))
         assert (True, "The record of Ada has no such entry.") == (result.ok, result.message)
 
@@ -173,13 +173,13 @@ class TestLog(AuditingTest):
         """If too many entries have to be searched, the answer says where to go on."""
         operations.stop(self.ada_script, "enough", by="Tom")
         operations.clear(self.ada_script, by="Mira")
-        found = self.log(by="tom ")
-        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
-        assert found["next"] is None
+        page = self.log(by="tom ")
+        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in page["entries"]]
+        assert page["next"] is None
         with mock.patch.object(auditing, "MOST_LOOKED_AT", 1):
             assert ([], self.newest()) == tuple(self.log(by="Tom")[n] for n in ("entries", "next"))
-            found = self.log(by="Tom", before=self.newest())
-        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in found["entries"]]
+            page = self.log(by="Tom", before=self.newest())
+        assert ["EmergencyStopTriggered"] == [entry["event"] for entry in page["entries"]]
 
     def test_a_program_says_for_whom_it_acts(self) -> None:
         """The record names the person for whom a program disables or enables an assistant."""
@@ -191,8 +191,8 @@ class TestLog(AuditingTest):
         operations.stop(self.ada_script, "enough", by="Tom")
         assert self.log(day="today")["entries"] == self.log()["entries"]
         assert [] == self.log(day="yesterday")["entries"]
-        told = self.refused(auditing.audit_log(self.ada_script, day="soon"), ProblemKind.INVALID)
-        assert told.startswith("'soon' is not a time; a time is like today, yesterday")
+        problem = self.refused(auditing.audit_log(self.ada_script, day="soon"), ProblemKind.INVALID)
+        assert problem.startswith("'soon' is not a time; a time is like today, yesterday")
 
     def test_the_games_own(self) -> None:
         """Events of no single assistant are in the game's record."""
@@ -237,18 +237,18 @@ class TestState(AuditingTest):
 
     def test_before_there_was_any(self) -> None:
         result = auditing.audit_state(self.ada_script, at="2020-01-01")
-        told = self.refused(result, ProblemKind.NOT_FOUND)
-        assert "Ada has no record of 2020-01-01T00:00:00+00:00." == told
+        problem = self.refused(result, ProblemKind.NOT_FOUND)
+        assert "Ada has no record of 2020-01-01T00:00:00+00:00." == problem
 
     def test_what_makes_no_sense(self) -> None:
         newest = self.newest()
         for version in (0, -1, newest + 1):
-            told = self.refused(
+            text = self.refused(
                 auditing.audit_state(self.ada_script, version), ProblemKind.NOT_FOUND
             )
-            assert f"Ada has no version {version}; there are 1 to {newest}." == told
-        told = self.refused(auditing.audit_state(self.ada_script, at="soon"), ProblemKind.INVALID)
-        assert told.startswith("'soon' is not a time;")
+            assert f"Ada has no version {version}; there are 1 to {newest}." == text
+        text = self.refused(auditing.audit_state(self.ada_script, at="soon"), ProblemKind.INVALID)
+        assert text.startswith("'soon' is not a time;")
         both = auditing.audit_state(self.ada_script, 1, at="2 hours ago")
         assert "not both" in self.refused(both, ProblemKind.INVALID)
 
@@ -276,8 +276,8 @@ class TestState(AuditingTest):
         self.ada_script.db.memory_config = {"recall_limit": 3}
         result = auditing.audit_difference(self.ada_script, first, self.newest())
         changes = plain_data(result)["changes"]
-        found = {row["path"]: (row["before"], row["after"]) for row in changes}
-        assert found == {
+        values = {row["path"]: (row["before"], row["after"]) for row in changes}
+        assert values == {
             "settings.interaction_enabled": (True, False),
             "settings.memory_config.recall_limit": (7, 3),
         }
@@ -310,10 +310,10 @@ class TestFiles(AuditingTest):
     def test_an_export(self) -> None:
         self.ask("whisper Ada = hello", whispers("Good evening."))
         before = self.newest()
-        found = plain_data(operations.export_audit(self.ada_script))
-        path = Path(found["path"])
+        result = plain_data(operations.export_audit(self.ada_script))
+        path = Path(result["path"])
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        assert found["count"] == before
+        assert result["count"] == before
         assert before <= len(lines) <= before + 1
         assert self.folder in path.parents
         assert [path.name] == os.listdir(path.parent)
@@ -334,14 +334,14 @@ class TestFiles(AuditingTest):
         wrong = {"archive_folder": str(self.folder / "file"), "keep_events": 5}
         for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG=wrong):
-                told = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
-            assert str(self.folder / "file") in told
+                problem = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
+            assert str(self.folder / "file") in problem
 
     def test_wrong_settings(self) -> None:
         for act in (operations.export_audit, operations.archive_audit):
             with override_settings(EVENNIA_AI_AUDIT_CONFIG={"keep_day": 3}):
-                told = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
-            assert "keep_day" in told
+                problem = self.refused(act(self.ada_script), ProblemKind.UNAVAILABLE)
+            assert "keep_day" in problem
 
     def test_an_archive(self) -> None:
         """Old events are archived and dropped; the current state is still known."""
@@ -351,18 +351,18 @@ class TestFiles(AuditingTest):
         self.ask("whisper Ada = hello", whispers("Good evening again."))
         keeps = {"archive_folder": str(self.folder), "keep_events": 5}
         with override_settings(EVENNIA_AI_AUDIT_CONFIG=keeps):
-            found = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
-        assert 100 == found["count"]
-        assert self.folder in Path(found["path"]).parents
+            result = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
+        assert 100 == result["count"]
+        assert self.folder in Path(result["path"]).parents
         entry = self.log()["entries"][0]
         assert ("record_archived", "Tom") == (entry["event"], entry["details"]["by"])
         assert "a keeper" == self.state()["state"]["settings"]["persona"]
-        told = self.refused(auditing.audit_state(self.ada_script, 2), ProblemKind.NOT_FOUND)
-        assert told.startswith("Version 2 of Ada is archived: ")
+        problem = self.refused(auditing.audit_state(self.ada_script, 2), ProblemKind.NOT_FOUND)
+        assert problem.startswith("Version 2 of Ada is archived: ")
         early = auditing.audit_state(self.ada_script, at="2020-01-01")
         assert "is archived" in self.refused(early, ProblemKind.NOT_FOUND)
         assert [] == auditing.check_audit(self.ada_script).data
 
     def test_nothing_to_archive(self) -> None:
-        found = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
-        assert ("", 0) == (found["path"], found["count"])
+        result = plain_data(operations.archive_audit(self.ada_script, by="Tom"))
+        assert ("", 0) == (result["path"], result["count"])

@@ -25,8 +25,8 @@ class CheckTest(ShellTest):
 
     def rows(self, **options: Any) -> dict[str, tuple[Any, Any]]:
         """The differences by path: the record's value and the stored one."""
-        found = log.check_audit(self.ada_script, **options).data
-        return {row["path"]: (row["record"], row["state"]) for row in found}
+        rows = log.check_audit(self.ada_script, **options).data
+        return {row["path"]: (row["record"], row["state"]) for row in rows}
 
     def agree(self) -> None:
         """Check that there are no differences, in memory and in the database."""
@@ -54,8 +54,8 @@ class TestAgree(CheckTest):
 
     def test_before_anything_is_told(self) -> None:
         """A record begins with the settings of that moment, and with nothing else."""
-        made = operations.create_assistant("Finn", location=self.room1, persona="a fisher")
-        script = made.data.script
+        result = operations.create_assistant("Finn", location=self.room1, persona="a fisher")
+        script = result.data.script
         for fresh in (False, True):
             assert [] == log.check_audit(script, fresh=fresh).data
         AttributeHandler.add(script.attributes, "usage", {"calls": 3})
@@ -82,8 +82,8 @@ class TestAgree(CheckTest):
         state.write(self.ada_script, persona="a pirate", llm_max_tokens=None)
         self.ada_script.attributes.remove("budget_config")
         self.agree()
-        told = str(audit.application().at("Ada", audit.application().version("Ada")).as_data())
-        assert "hunter2" not in told
+        text = str(audit.application().at("Ada", audit.application().version("Ada")).as_data())
+        assert "hunter2" not in text
 
     def test_stops(self) -> None:
         self.ada_script.trigger_emergency_stop("the same again", cause=Cause.REPEAT)
@@ -138,8 +138,8 @@ class TestDiffer(CheckTest):
     def test_a_setting(self) -> None:
         self.tamper(persona="a pirate")
         self.differ({"settings.persona": ("", "a pirate")})
-        told = log.check_audit(self.ada_script).message
-        assert 'Ada: 1 difference.\n  settings.persona: record "", state "a pirate"' == told
+        message = log.check_audit(self.ada_script).message
+        assert 'Ada: 1 difference.\n  settings.persona: record "", state "a pirate"' == message
 
     def test_a_secret_setting(self) -> None:
         self.tamper(llm_extra_params={"api_key": "hunter2", "seed": 1})
@@ -210,9 +210,9 @@ class TestDiffer(CheckTest):
         self.ask("whisper Ada = hello", whispers("Hello."))
         [entry] = state.read(self.ada_script, "execution_log")
         self.tamper(execution_log=[{**entry, "tick": 99}, {**entry, "duration_ms": 5}])
-        found = self.rows()
-        assert ["execution_log.1", "execution_log.0"] == list(found)
-        assert (None, 99) == tuple(side["tick"] for side in found["execution_log.0"])
+        rows = self.rows()
+        assert ["execution_log.1", "execution_log.0"] == list(rows)
+        assert (None, 99) == tuple(side["tick"] for side in rows["execution_log.0"])
 
     def test_what_only_the_database_has(self) -> None:
         """Another process changed the database behind this one's cache."""

@@ -186,9 +186,9 @@ class TestBuilding(HearingTest):
 
     def base_of(self, path: str) -> tuple[Any, list[str]]:
         """Our body class in a game with this character class, and the warnings logged."""
-        told: list[str] = []
-        with process_of_game(path), mock.patch.object(logger, "log_warn", told.append):
-            return class_from_module(BODY), told
+        lines: list[str] = []
+        with process_of_game(path), mock.patch.object(logger, "log_warn", lines.append):
+            return class_from_module(BODY), lines
 
     def test_a_base_with_ears_needs_no_more(self) -> None:
         built, _ = self.base_of(f"{BODIES}.Anybody")
@@ -199,10 +199,10 @@ class TestBuilding(HearingTest):
         half = ModuleType("half_imported")
         half.__spec__ = mock.Mock(_initializing=True)
         with mock.patch.dict(sys.modules, half_imported=half):
-            built, told = self.base_of("half_imported.Character")
+            built, lines = self.base_of("half_imported.Character")
         assert issubclass(built, DefaultCharacter)
-        assert "while half_imported is still being imported" in told[-1]
-        assert "Import `AssistantMixin` there" in told[-1]
+        assert "while half_imported is still being imported" in lines[-1]
+        assert "Import `AssistantMixin` there" in lines[-1]
 
     def test_a_base_that_cannot_be_had(self) -> None:
         """Evennia's class is used, as Evennia itself does."""

@@ -130,9 +130,9 @@ class TestShown(BudgetTest):
 
     def test_a_ledger_that_goes_away_meanwhile_is_no_internal_error(self) -> None:
         with mock.patch.object(caps, "read_total", side_effect=LedgerAwayError("it is away")):
-            found = caps.usage(self.ada_script)
-        assert (ProblemKind.UNAVAILABLE, {}) == (found.problem, found.data.totals)
-        assert "That is unknown: it is away." == found.message
+            result = caps.usage(self.ada_script)
+        assert (ProblemKind.UNAVAILABLE, {}) == (result.problem, result.data.totals)
+        assert "That is unknown: it is away." == result.message
 
     def usage(self) -> list[str]:
         return usage_lines(caps.usage(self.ada_script))
@@ -236,10 +236,10 @@ class TestCheck(BudgetTest):
         assert [] == check_tables(None)
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
-        (found,) = check_tables(None)
-        assert isinstance(found, checks.Error)
-        assert "the game's database has no tables evennia_ai_budgettotal" == found.msg
-        assert "evennia migrate" in str(found.hint)
+        (error,) = check_tables(None)
+        assert isinstance(error, checks.Error)
+        assert "the game's database has no tables evennia_ai_budgettotal" == error.msg
+        assert "evennia migrate" in str(error.hint)
         assert [] == check_tables(None, databases=["default"])
         with one_by_one():
             assert not budget_of(self.ada_script).ok

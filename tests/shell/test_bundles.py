@@ -123,20 +123,20 @@ class BundleTest(MemoryTest):
 
     def packed(self, script: Any = None) -> bytes:
         """An assistant's file."""
-        found = over(writing.export_assistant(script or self.ada_script, by="Boss"))
-        assert found.ok, found.message
-        return found.data
+        result = over(writing.export_assistant(script or self.ada_script, by="Boss"))
+        assert result.ok, result.message
+        return result.data
 
     def brought(self, raw: bytes | None = None, **options: Any) -> AssistantScript:
         """The imported assistant of a file, named Bea, in the same room."""
         bundle = read(raw or self.packed()).data
         given = {"key": "Bea", "location": self.room1, "by": "Boss", **options}
-        made = bring(bundle, **given)
-        assert made.ok, made.message
+        result = bring(bundle, **given)
+        assert result.ok, result.message
         for _ in range(3):
             self.clock.advance(1)
             pump()
-        return made.data.script
+        return result.data.script
 
     def told(self, script: AssistantScript, person: Any) -> str:
         """Everything that a model is sent when somebody whispers about all memories."""
@@ -150,9 +150,9 @@ class BundleTest(MemoryTest):
             self.clock.advance(1)
             pump()
         self.model.answers.clear()
-        found = self.prompts()
-        assert QUESTION in found
-        return found
+        text = self.prompts()
+        assert QUESTION in text
+        return text
 
 
 def run_until(*outcomes: list[Any]) -> None:
@@ -243,12 +243,12 @@ class TestWhatGoesAlong(BundleTest):
     def test_rights_money_and_models_stay(self) -> None:
         """They are not exported, and ignored in a file that somebody wrote them into."""
         raw = self.packed()
-        told = members(raw)[bundle_parts.SETTINGS].decode()
-        assert not re.search("allowlist|budget|id\\(2\\)|#12", told)
+        text = members(raw)[bundle_parts.SETTINGS].decode()
+        assert not re.search("allowlist|budget|id\\(2\\)|#12", text)
         left_out = json.loads(members(raw)[bundle_parts.MANIFEST])["left_out"]
         whole = sorted(name for name in left_out if "." not in name)
         assert ["budget_config", "command_allowlist", "trigger_permissions"] == whole
-        own = json.loads(told) | {
+        own = json.loads(text) | {
             "command_allowlist": ["@py"],
             "private_words": "free",
             "budget_config": {"assistant": {"tokens_per_day": 10**9}},
@@ -329,14 +329,14 @@ class TestWhatGoesAlong(BundleTest):
         """A file that could not be read back is not written."""
         text = Memory.objects.filter(assistant=self.ada_script.pk).order_by("id").first()
         Memory.objects.filter(pk=text.pk).update(text="x" * 100_001)
-        found = over(writing.export_assistant(self.ada_script))
-        assert not found.ok
-        assert "memories.jsonl line 1.text" in found.message
+        result = over(writing.export_assistant(self.ada_script))
+        assert not result.ok
+        assert "memories.jsonl line 1.text" in result.message
         Memory.objects.filter(pk=text.pk).update(text="short")
         state.write(self.ada_script, notes=["a note of another age"])
-        found = over(writing.save_assistant(self.ada_script))
-        assert not found.ok
-        assert "its stored data is damaged" in found.message
+        result = over(writing.save_assistant(self.ada_script))
+        assert not result.ok
+        assert "its stored data is damaged" in result.message
 
     def test_a_stopped_one_arrives_stopped(self) -> None:
         """Enabling it at once does not clear the stop."""
@@ -363,14 +363,14 @@ class TestWhoMayKnow(BundleTest):
         """Staff said who is Tom, and nobody else's words reach him."""
         bea = self.brought(people={"TestAccount": "TestAccount"})
         before, after = self.told(self.ada_script, self.tom), self.told(bea, self.tom)
-        for told in (before, after):
-            assert SECRET in told
-            assert OPEN in told
-            assert "Mira fears" not in told
+        for text in (before, after):
+            assert SECRET in text
+            assert OPEN in text
+            assert "Mira fears" not in text
         assert "Tom hums" in after
-        told = self.told(bea, self.mira)
-        assert OPEN in told
-        assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", told)
+        text = self.told(bea, self.mira)
+        assert OPEN in text
+        assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", text)
 
     def test_nobody_is_anybody_by_an_id_or_a_name(self) -> None:
         """All ids, names, rooms and factions are the same here, but staff matched nobody."""
@@ -381,9 +381,9 @@ class TestWhoMayKnow(BundleTest):
         assert not {row.person for row in rows.of(bea.pk)} & {self.toms, self.miras}
         assert set() == bea.work.muted & {self.toms, self.miras}
         for person in (self.tom, self.mira):
-            told = self.told(bea, person)
-            assert OPEN in told
-            assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", told)
+            text = self.told(bea, person)
+            assert OPEN in text
+            assert not re.search(f"{SECRET}|Mira fears|Tom hums|{ROOM}|{GUILD}", text)
 
     def test_who_is_said_to_be_another_gets_that_ones_words_alone(self) -> None:
         """Staff are responsible for a wrong match, which is on record."""
@@ -418,9 +418,9 @@ class TestWhoMayKnow(BundleTest):
             "no player's account 'Zed' here": {"TestAccount": "Zed"},
             "cannot be two players": {"TestAccount": "TestAccount", "TestAccount2": "TestAccount"},
         }
-        for told, people in wrong.items():
-            made = bring(bundle, key="Bea", people=people)
-            assert told in made.message
+        for problem, people in wrong.items():
+            result = bring(bundle, key="Bea", people=people)
+            assert problem in result.message
         assert operations.find_assistant("Bea") is None
 
     def test_a_name_that_two_had_there_is_nobodys(self) -> None:
@@ -493,8 +493,8 @@ class TestWhoMayKnow(BundleTest):
         assert not shown.ok
         assert "There is an assistant named Ada already" in shown.message
         taken = read(built(self.packed(), {"aliases": ["Tom"]})).data
-        told = "Bea is not created. There is a character named Tom already"
-        assert told in bundle_in.show_bundle(taken, "Bea").message
+        line = "Bea is not created. There is a character named Tom already"
+        assert line in bundle_in.show_bundle(taken, "Bea").message
         shown = bundle_in.show_bundle(bundle, "Bea")
         assert shown.ok
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
@@ -555,11 +555,11 @@ class TestWrongFiles(BundleTest):
             else:
                 del raw[place:]
             try:
-                found = finish(file.read_bundle(bytes(raw)))
+                bundle = finish(file.read_bundle(bytes(raw)))
             except ImportFileError as error:
                 refused += bool(str(error))
             else:
-                assert original == found
+                assert original == bundle
         assert refused > 900
 
     def test_no_text_of_it_holds_a_nul(self) -> None:
@@ -615,27 +615,27 @@ class TestWrongFiles(BundleTest):
         for name, values in wrong.items():
             for value in values:
                 changed = file.lines_of([line | {name: value}, *map(json.loads, lines[1:])])
-                found = read(built(self.raw, {bundle_parts.MEMORIES: changed}))
-                if found.ok:  # some fields are only checked by lore
-                    found = bundle_in.show_bundle(found.data, "Bea")
-                assert not found.ok, (name, value)
-                assert "line 1" in found.message, (name, value)
-        kept = json.loads(parts[bundle_parts.STATE])
-        (goal,) = kept["goals"]["goals"]
+                result = read(built(self.raw, {bundle_parts.MEMORIES: changed}))
+                if result.ok:  # some fields are only checked by lore
+                    result = bundle_in.show_bundle(result.data, "Bea")
+                assert not result.ok, (name, value)
+                assert "line 1" in result.message, (name, value)
+        data = json.loads(parts[bundle_parts.STATE])
+        (goal,) = data["goals"]["goals"]
         timing = {"when": "daily at 18:00", "clock": "real", "at": "18:00"}
         timing |= {"is_daily": True, "due": 1.0, "is_begun": False}
 
         def timed(**wrong: Any) -> dict[str, Any]:
-            return {"goals": kept["goals"] | {"goals": [goal | {"timing": timing | wrong}]}}
+            return {"goals": data["goals"] | {"goals": [goal | {"timing": timing | wrong}]}}
 
-        assert read(built(self.raw, {bundle_parts.STATE: kept | timed()})).ok
+        assert read(built(self.raw, {bundle_parts.STATE: data | timed()})).ok
         for change in (
             timed(clock="moon"),
             timed(at="24:00"),
             timed(at="noon"),
-            {"notes": [{**kept["notes"][0], "at": -7e10}]},
-            {"notes": [{**kept["notes"][0], "person": "*#2"}]},
-            {"notes": [{**kept["notes"][0], "person": 999}]},
+            {"notes": [{**data["notes"][0], "at": -7e10}]},
+            {"notes": [{**data["notes"][0], "person": "*#2"}]},
+            {"notes": [{**data["notes"][0], "person": 999}]},
             {"notes": [{"text": "x"}]},
             {"projects": {"active": "", "slots": {"x": {}}}},
             {"goals": {"goals": [{"id": 1}]}},
@@ -643,8 +643,8 @@ class TestWrongFiles(BundleTest):
             {"muted_by": [999]},
             {"strangers": {}},
         ):
-            told = self.refused(built(self.raw, {bundle_parts.STATE: kept | change}))
-            assert "state.json" in told
+            problem = self.refused(built(self.raw, {bundle_parts.STATE: data | change}))
+            assert "state.json" in problem
 
     def test_bombs_and_paths(self) -> None:
         for name in ("../../evil.py", "/etc/passwd", "memories.jsonl/", "a/b", "C:\\x"):
@@ -680,8 +680,8 @@ class TestWrongFiles(BundleTest):
                 archive.writestr(bundle_parts.MANIFEST, b"0" * 1_000_000)
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(zipfile.ZipFile, "open", None)  # the check unpacks nothing
-                told = self.refused(stream.getvalue())
-            assert "manifest.json is not packed by deflate" in told
+                problem = self.refused(stream.getvalue())
+            assert "manifest.json is not packed by deflate" in problem
 
     def test_what_is_no_such_file(self) -> None:
         assert "not a zip file" in self.refused(b"hello")
@@ -703,38 +703,38 @@ class TestWrongFiles(BundleTest):
     def test_more_people_than_are_looked_for(self) -> None:
         """It is refused before a line is read; memories have a limit of their own."""
         many = b'{"kind":"account","name":"x"}\n' * (bundle_parts.MOST_WHO + 1)
-        told = self.refused(built(self.raw, {bundle_parts.WHO: many}))
-        assert "who.jsonl has more than 50,000 lines" in told
+        problem = self.refused(built(self.raw, {bundle_parts.WHO: many}))
+        assert "who.jsonl has more than 50,000 lines" in problem
         for end in (b"\r", b'{"kind":"account","name":"x"}'):
             lines = members(self.raw)[bundle_parts.WHO] + end
-            told = self.refused(built(self.raw, {bundle_parts.WHO: lines}))
-            assert "does not end with the end of a line" in told
+            problem = self.refused(built(self.raw, {bundle_parts.WHO: lines}))
+            assert "does not end with the end of a line" in problem
 
     def test_a_line_that_is_long(self) -> None:
         """It is refused unparsed: parsed, ten megabytes of numbers take two gigabytes of memory."""
         line = members(self.raw)[bundle_parts.MEMORIES].partition(b"\n")[0]
         long = line[:-1] + b" " * bundle_parts.MOST_LINE + b"}\n"
-        told = self.refused(built(self.raw, {bundle_parts.MEMORIES: long}))
-        assert "memories.jsonl line 1 has more than 1,000,000 bytes" in told
+        problem = self.refused(built(self.raw, {bundle_parts.MEMORIES: long}))
+        assert "memories.jsonl line 1 has more than 1,000,000 bytes" in problem
 
     def test_goals_that_are_no_tree(self) -> None:
         """Cycles, repeated numbers, unknown numbers and deep nesting are refused."""
-        kept = json.loads(members(self.raw)[bundle_parts.STATE])
-        (goal,) = kept["goals"]["goals"]
+        data = json.loads(members(self.raw)[bundle_parts.STATE])
+        (goal,) = data["goals"]["goals"]
 
         def told(count: int, *parents: tuple[int, int | None]) -> str:
-            made = [goal | {"id": number, "parent": parent} for number, parent in parents]
-            goals = kept["goals"] | {"count": count, "goals": made}
-            return self.refused(built(self.raw, {bundle_parts.STATE: kept | {"goals": goals}}))
+            tree = [goal | {"id": number, "parent": parent} for number, parent in parents]
+            goals = data["goals"] | {"count": count, "goals": tree}
+            return self.refused(built(self.raw, {bundle_parts.STATE: data | {"goals": goals}}))
 
         assert "goal 1 is a part of 2" in told(2, (1, 2), (2, 1))
         assert "goal 1 is a part of 1" in told(1, (1, 1))
         assert "goal 1 is there twice" in told(2, (1, None), (1, None))
         assert "goal 2 is none of the 1" in told(1, (2, None))
         assert "more than 4 deep" in told(5, (1, None), *((n, n - 1) for n in range(2, 6)))
-        lone = kept["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
-        found = built(self.raw, {bundle_parts.STATE: kept | {"goals": lone}})
-        assert finish(file.read_bundle(found)).state.goals.count == 9, (
+        lone = data["goals"] | {"count": 9, "goals": [goal | {"id": 9, "parent": 3}]}
+        bundle = built(self.raw, {bundle_parts.STATE: data | {"goals": lone}})
+        assert finish(file.read_bundle(bundle)).state.goals.count == 9, (
             "of a closed one that is kept no more"
         )
 
@@ -923,8 +923,8 @@ class TestMeanwhile(BundleTest):
         return Recollection(key=new_key(), kind="fact", text=text, audience=WORLD, at=1.0)
 
     def test_who_is_deleted_while_it_is_read_is_said_to_be(self) -> None:
-        found = self.exported_when(self.ada_script.delete)
-        assert "Ada has been deleted in the meantime." == found.message
+        result = self.exported_when(self.ada_script.delete)
+        assert "Ada has been deleted in the meantime." == result.message
 
     def test_all_are_removed_meanwhile(self) -> None:
         """Removing is refused during an import; an import whose rows or mark are gone fails."""
@@ -957,7 +957,7 @@ class TestMeanwhile(BundleTest):
         boss.is_superuser = True
         boss.save()
         ban = partial(ServerConfig.objects.conf, "server_bans", [("boss", "", "", "", "")])
-        for change, told in (
+        for change, problem in (
             (ban, "banned"),
             (lambda: setattr(boss, "is_superuser", False) or boss.save(), "need"),
         ):
@@ -965,7 +965,7 @@ class TestMeanwhile(BundleTest):
             change()
             run_until(outcomes)
             assert not outcomes[0].ok
-            assert told in outcomes[0].message
+            assert problem in outcomes[0].message
             ServerConfig.objects.conf("server_bans", delete=True)
             self.assert_nothing_is_left()
         _, outcomes = self.coming(people={"TestAccount": "Boss"})
@@ -994,14 +994,14 @@ class TestMeanwhile(BundleTest):
 
     def test_the_record_says_who_did_it_and_by_which_way(self) -> None:
         """The import ends after the caller's context is gone."""
-        found: list[Any] = []
-        audit.LISTENERS.append(lambda *told: found.append(told))
+        events: list[Any] = []
+        audit.LISTENERS.append(lambda *fact: events.append(fact))
         self.addCleanup(audit.LISTENERS.pop)
         with audit.acting("Boss", "web"):
             running = bundle_in.import_bundle(self.bundle, key="Bea", location=self.room1)
         over(running)
-        (told,) = [facts for name, _, facts in found if name == "assistant_imported"]
-        assert ("Boss", "web") == (told["by"], told["via"])
+        (fact,) = [facts for name, _, facts in events if name == "assistant_imported"]
+        assert ("Boss", "web") == (fact["by"], fact["via"])
 
 
 class TestTyped(BundleTest):

@@ -93,7 +93,7 @@ class TestUnable(AbilityTest):
         assert "dropped" in steps
 
     def test_it_dies_between_two_tools(self) -> None:
-        self.bram.at_assistant_said = lambda *said, **kwargs: self.kill()
+        self.bram.at_assistant_said = lambda *words, **kwargs: self.kill()
         self.ask(
             "say Bram, hello",
             completion(
@@ -170,7 +170,7 @@ class TestHook(AbilityTest):
     def test_one_that_fails_is_told_to_the_log_once(self) -> None:
         faulty = create_object(Faulty, key="Wretch", location=self.room1)
         give_ears(faulty)
-        with mock.patch.object(logger, "log_err") as told:
+        with mock.patch.object(logger, "log_err") as log:
             assert [UNABLE_LINE, UNABLE_LINE] == [ability.inability(faulty) for _ in range(2)]
-        assert 1 == told.call_count
-        assert "can_act raised ZeroDivisionError" in told.call_args.args[0]
+        assert 1 == log.call_count
+        assert "can_act raised ZeroDivisionError" in log.call_args.args[0]

@@ -142,10 +142,10 @@ class TestImporting(CardTest):
         assert as_png(CARD) == cards.export_card(script, "png")
         assert as_json(CARD) == cards.export_card(script)
         audit.flush()
-        (told,) = audit.application().page(script, limit=9, events=("card_imported",))
+        (entry,) = audit.application().page(script, limit=9, events=("card_imported",))
         assert ({"name": "Edda", "entries": 1}, "Tom") == (
-            {key: told.details[key] for key in ("name", "entries")},
-            told.details["by"],
+            {key: entry.details[key] for key in ("name", "entries")},
+            entry.details["by"],
         )
 
     def test_under_another_name_and_pasted(self) -> None:
@@ -176,7 +176,7 @@ class TestImporting(CardTest):
         self.put("named.json", b'{"name": "Tom"}')
         (self.game / "secret.json").write_bytes(as_json(CARD))
         (self.game / "server" / "ai_imports" / "link.json").symlink_to(self.game / "secret.json")
-        for line, told in (
+        for line, problem in (
             ("import", "Which card, and for whom?"),
             ("import edda.png = ada = bo", "Which card, and for whom?"),
             ("import edda.png = nobody", "There is no assistant named nobody."),
@@ -194,7 +194,7 @@ class TestImporting(CardTest):
             ("import edda.png as SYSTEM", "SYSTEM would be taken for the game itself"),
         ):
             shown = self.typed(f"assistant {line}")
-            assert (True, False) == (told in shown, "Store it?" in shown), line
+            assert (True, False) == (problem in shown, "Store it?" in shown), line
         assert (0, [self.ada_script]) == (
             CardFile.objects.count(),
             list(operations.list_assistants()),
@@ -281,6 +281,6 @@ class TestTold(CardTest):
         self.given("assistant import edda.png = ada")
         self.ask("whisper Ada = Where is the atlas?", whispers("Away."))
         self.ask("whisper Ada = And now?", whispers("Still."))
-        told = [str(body["messages"][-1]["content"]) for body in self.model.bodies]
-        assert [True, True] == ["Ada lent the atlas to Tom." in each for each in told]
-        assert "regular expression" not in str(told)
+        texts = [str(body["messages"][-1]["content"]) for body in self.model.bodies]
+        assert [True, True] == ["Ada lent the atlas to Tom." in each for each in texts]
+        assert "regular expression" not in str(texts)

@@ -40,8 +40,8 @@ class TestChangedLimits(LimitCase):
 
     def set_limit(self, kind: LimitKind, value: object) -> None:
         """Set the value of a limit."""
-        told = update_settings(self.ada_script, {LIMITS[kind].path: value})
-        assert told.ok, told.message
+        result = update_settings(self.ada_script, {LIMITS[kind].path: value})
+        assert result.ok, result.message
         pump()
 
     def number(self) -> int:

@@ -138,8 +138,8 @@ class TestAnswer(ChannelTest):
 
     def refusal(self) -> str:
         """The result of the model's first call."""
-        told: str = self.model.bodies[1]["messages"][-1]["content"]
-        return told
+        text: str = self.model.bodies[1]["messages"][-1]["content"]
+        return text
 
     def test_everybody_there_hears_her(self) -> None:
         self.ask_there(tells("Good |revening."))

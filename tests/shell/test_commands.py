@@ -80,10 +80,10 @@ class TestOverview(CommandTest):
         assert f"Which assistant? There are: Ada, Brass.\n{how}" == self.assistant("status")
 
     def test_an_unknown_name_is_answered_with_the_known(self) -> None:
-        told = (
+        answer = (
             "There is no assistant named |rEdda. There are: Ada.\nUsage: assistant status [<name>]"
         )
-        assert told == self.assistant("status |rEdda")
+        assert answer == self.assistant("status |rEdda")
 
     def test_a_word_it_does_not_have(self) -> None:
         assert "There is no 'assistant dance'. Type: help assistant" == self.assistant("dance ada")
@@ -241,10 +241,10 @@ class TestCheck(CommandTest):
         expected = "has EVENNIA_AI_STAF_LOCK, which is no setting; did you mean EVENNIA_AI_STAFF_"
         with override_settings(EVENNIA_AI_STAF_LOCK="perm(Admin)"):
             assert expected in self.assistant("check ada")
-            (told,) = apps.check_names(None)
+            (problem,) = apps.check_names(None)
             with mock.patch.object(logger, "log_warn") as logged:
                 checks.report_problems_of_game()
-        assert expected in told.msg
+        assert expected in problem.msg
         assert expected in logged.call_args.args[0]
         assert [] == apps.check_names(None)
 
@@ -279,9 +279,9 @@ class TestCheck(CommandTest):
             lock.sign()
             model = Snapshot(Phase.STARTING, os.getpid(), "qwen", started_at=time.time())
             write_snapshot(folder, model)
-            told = loading_hint(self.ada_script)
-            assert "is being loaded, since " in told
-            assert f"its log says why: {folder}" in told
+            hint = loading_hint(self.ada_script)
+            assert "is being loaded, since " in hint
+            assert f"its log says why: {folder}" in hint
             write_snapshot(folder, replace(model, phase=Phase.READY))
             assert "" == loading_hint(self.ada_script)
             write_snapshot(folder, replace(model, pid=1))
@@ -315,14 +315,14 @@ class TestNotRunning(CommandTest):
 
     def test_it_is_told(self) -> None:
         self.ada_script.work = None
-        for line, told in (
+        for line, answer in (
             ("why ada", "Ada is not running."),
             ("mute ada", "Ada is not running."),
             ("prompt ada", "Ada has no prompt now: it is not running"),
             ("prompt ada reflection", "Ada has no prompt now: it is not running"),
         ):
             with self.subTest(line):
-                assert self.assistant(line).startswith(told)
+                assert self.assistant(line).startswith(answer)
 
 
 class TestPermission(CommandTest):

@@ -156,10 +156,10 @@ class TestHelp(TypingTest):
 
 class TestInWhoseName(TypingTest):
     def test_what_is_done_is_recorded_as_done_in_the_game(self) -> None:
-        told = record_of(self)
+        events = record_of(self)
         self.assistant("emergency stop ada", self.mira)
         facts = {"act": "emergency stop", "by": "Mira", "via": "game"}
-        assert [("control_refused", "Ada", facts)] == told
+        assert [("control_refused", "Ada", facts)] == events
         assert "" == audit.actor().by
 
     def test_a_command_that_asks_acts_in_its_callers_name_before_and_after(self) -> None:

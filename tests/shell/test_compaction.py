@@ -59,9 +59,9 @@ class TestSuccess(CompactionCase):
         toms = incoming.person_of(self.tom)
         event = Event("e", MESSAGE, "say", self.mira.dbref, "Mira", "hi", 0.5, 1, 0, 0.0)
         history = marked(self.history, OF, toms)
-        for said, wishes in ((marked(history, UNKEPT, True), []), (history, [toms])):
+        for talk, wishes in ((marked(history, UNKEPT, True), []), (history, [toms])):
             with self.subTest(wishes=wishes):
-                self.remember(said)
+                self.remember(talk)
                 self.compact(completion("Tom asked about storms."))
                 self.remember(self.stored()[:1])
                 state.write(self.ada_script, unremembered=wishes)
@@ -128,25 +128,25 @@ class TestSuccess(CompactionCase):
 
     def test_what_comes_meanwhile_is_kept(self) -> None:
         """A turn that ends while the model writes is not lost."""
-        found = self.compact()
+        outcomes = self.compact()
         work = self.ada_script.work
         later = turn_of(99)
         work.history = [*work.history, *later][3:]
         self.model.answer(completion("Storms."))
-        assert [True] == list(map(bool, found))
+        assert [True] == list(map(bool, outcomes))
         assert [summary_message("Storms."), *self.history[30:], *later] == self.stored()
 
     def test_nobody_waits_for_it(self) -> None:
-        found = self.compact()
+        outcomes = self.compact()
         writing = self.model.waiting.pop()
         self.ask("whisper Ada = hello", whispers("Good evening."))
         assert ['Ada whispers: "Good evening."'] == self.tom.heard_from(self.ada)
         writing.callback(completion("Storms."))
         pump()
-        assert [True] == list(map(bool, found))
-        kept = self.stored()
-        assert "Storms." == summary_text(kept[0])
-        assert "Good evening." in str(kept[-2:])
+        assert [True] == list(map(bool, outcomes))
+        history = self.stored()
+        assert "Storms." == summary_text(history[0])
+        assert "Good evening." in str(history[-2:])
 
 
 class TestPrivate(CompactionCase):
@@ -167,14 +167,14 @@ class TestPrivate(CompactionCase):
         assert SECRET in asked["*#1"]
         assert SECRET not in asked[None]
         assert "Mira" not in asked[None] + asked["*#1"]
-        kept = self.stored()
-        assert SECRET not in str(kept)
+        history = self.stored()
+        assert SECRET not in str(history)
         for person, expected in (
             ("*#1", ["Storms.", "Tom told where the key is."]),
             ("*#3", ["Storms."]),
             ("", ["Storms."]),
         ):
-            shown = [summary_text(m) for m in visible_history(kept, person) if summary_text(m)]
+            shown = [summary_text(m) for m in visible_history(history, person) if summary_text(m)]
             assert expected == sorted(shown)
 
     def test_what_is_short_is_kept_word_for_word(self) -> None:
@@ -231,20 +231,20 @@ class TestFailure(CompactionCase):
 
     def test_a_model_that_hangs(self) -> None:
         """The deadline is for all calls together."""
-        found = self.compact()
+        outcomes = self.compact()
         assert math.inf == self.ada_script.work.compact_after
         self.clock.advance(DEADLINE_SECONDS)
         pump()
-        assert ["no summary within 120 s"] == [outcome.detail for outcome in found]
+        assert ["no summary within 120 s"] == [outcome.detail for outcome in outcomes]
         assert 1 == self.model.cancelled
         assert self.history == self.stored()
 
     def test_a_stop_hangs_up(self) -> None:
         """The next compaction need not wait."""
-        found = self.compact()
+        outcomes = self.compact()
         operations.stop(self.ada_script, "test")
         pump()
-        assert ["it was cut off"] == [outcome.detail for outcome in found]
+        assert ["it was cut off"] == [outcome.detail for outcome in outcomes]
         assert 1 == self.model.cancelled
         assert self.is_due()
 

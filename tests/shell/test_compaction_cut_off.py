@@ -33,33 +33,33 @@ class TestStopped(CompactionCase):
         }.items():
             with self.subTest(name):
                 self._set_up_again()
-                found = self.compact()
+                outcomes = self.compact()
                 end()
                 expected = self.stored()
                 assert expected == ([] if name == "history reset" else self.history)
                 self.model.answer(completion("Too late."))
                 pump()
-                assert [False] == list(map(bool, found))
+                assert [False] == list(map(bool, outcomes))
                 assert expected == self.stored()
 
     def test_a_stop_while_a_turn_is_under_way_too(self) -> None:
         """The stop cancels the turn, but not the summary, which is refused later."""
         self.ada_script.work.in_flight = Deferred()
-        found = self.compact()
+        outcomes = self.compact()
         operations.stop(self.ada_script, "test")
         self.model.answer(completion("Too late.", usage=TOLD))
         pump()
-        assert [False] == list(map(bool, found))
+        assert [False] == list(map(bool, outcomes))
         assert self.history == self.stored()
 
     def test_a_reload_in_between(self) -> None:
         """After a reload the script has the whole history, and can sum it up."""
-        found = self.compact()
+        outcomes = self.compact()
         self.ada_script.work = None
         self.ada_script.at_start()
         self.model.answer(completion("Too late."))
         pump()
-        assert [False] == list(map(bool, found))
+        assert [False] == list(map(bool, outcomes))
         assert self.history == self.stored()
         assert self.compact(completion("Storms."))[0]
 
@@ -71,20 +71,20 @@ class TestStopped(CompactionCase):
             await gate
 
         self.ada_script.work.in_flight = Deferred()
-        found = self.compact(completion("Storms."), before=wait)
+        outcomes = self.compact(completion("Storms."), before=wait)
         operations.stop(self.ada_script, "test")
         gate.callback(None)
         pump()
-        assert [False] == list(map(bool, found))
+        assert [False] == list(map(bool, outcomes))
         assert self.history == self.stored()
 
     def test_all_that_was_to_stay_is_gone(self) -> None:
         """The summary has no message to stand before."""
-        found = self.compact()
+        outcomes = self.compact()
         self.remember(turn_of(99))
         self.model.answer(completion("Storms."))
         pump()
-        assert [False] == list(map(bool, found))
+        assert [False] == list(map(bool, outcomes))
         assert turn_of(99) == self.stored()
 
     def _set_up_again(self) -> None:

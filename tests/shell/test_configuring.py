@@ -21,17 +21,17 @@ class TestSetting(ConfiguringTest):
     def test_the_answer_tells_old_and_new(self) -> None:
         assert "Ada: tick_rate is 10 now (was 5)." == self.set("tick_rate", "10").message
         assert "Ada: tick_rate is already 10." == self.set("tick_rate", 10).message
-        told = changing.unset_setting(self.ada_script, "tick_rate")
-        assert "Ada: tick_rate is 5, the default, now (was 10)." == told.message
+        result = changing.unset_setting(self.ada_script, "tick_rate")
+        assert "Ada: tick_rate is 5, the default, now (was 10)." == result.message
         changes = [{"name": "tick_rate", "old": 10, "value": 5}]
-        assert {"changes": changes} == told.data
+        assert {"changes": changes} == result.data
 
     def test_a_name_that_nobody_has_is_told(self) -> None:
         """Such a name is set all the same, with a warning that `assistant check` repeats."""
-        told = "a name or permission that nobody has: nobody is asked."
+        reason = "a name or permission that nobody has: nobody is asked."
         known = f"*#{self.account.pk}"
         for path, value, doubt in (
-            ("confirm_by", "Tmo", f"confirm_by is 'Tmo', {told}"),
+            ("confirm_by", "Tmo", f"confirm_by is 'Tmo', {reason}"),
             ("confirm_by", "tom", ""),
             ("confirm_by", self.account.key.upper(), ""),
             ("confirm_by", "Builder", ""),
@@ -70,8 +70,8 @@ class TestSetting(ConfiguringTest):
         with self.audited() as records:
             self.set("tick_rate", "10")
             self.set("tick_rate", "10")
-        told = [(event, facts["key"], facts["by"]) for event, facts in records]
-        assert [("ConfigurationChanged", "tick_rate", "Tom")] == told
+        entries = [(event, facts["key"], facts["by"]) for event, facts in records]
+        assert [("ConfigurationChanged", "tick_rate", "Tom")] == entries
 
     def test_the_beat_follows_at_once(self) -> None:
         self.set("tick_rate", "30")
@@ -104,8 +104,8 @@ class TestSetting(ConfiguringTest):
         """The answer names the cap that applies."""
         caps = {"assistant": {"tokens_per_day": 1000}}
         with override_settings(EVENNIA_AI_BUDGET_CONFIG=caps):
-            told = self.set("budget_config.assistant.tokens_per_day", "5000").message
-            assert told.endswith(" The game allows 1000, and that holds.")
+            message = self.set("budget_config.assistant.tokens_per_day", "5000").message
+            assert message.endswith(" The game allows 1000, and that holds.")
             assert self.set("budget_config.assistant.tokens_per_day", "500").message.endswith(
                 "is 500 now (was 5000)."
             )
@@ -116,12 +116,12 @@ class TestSetting(ConfiguringTest):
         with mock.patch.dict(
             "os.environ", {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
         ):
-            told = self.set(path, "1").message
-            assert "no price is set for the model 'custom/m', and budget_config" in told
+            message = self.set(path, "1").message
+            assert "no price is set for the model 'custom/m', and budget_config" in message
             with override_settings(EVENNIA_AI_PRICES={"m": {"input": 1, "output": 1}}):
                 assert self.set(path, "1").ok
-                told = self.set("llm_model", "other").message
-                assert "no price is set for the model 'custom/other'" in told
+                message = self.set("llm_model", "other").message
+                assert "no price is set for the model 'custom/other'" in message
 
     def test_it_is_all_the_same_in_every_state(self) -> None:
         """She is stopped, paused, without a body, or not running."""
@@ -169,9 +169,9 @@ class TestSeveral(ConfiguringTest):
 class TestLooking(ConfiguringTest):
     def rows(self) -> dict[str, dict[str, Any]]:
         """All rows, by name."""
-        found = changing.configuration(self.ada_script).data["settings"]
-        assert len({row["name"] for row in found}) == len(found)
-        return {row["name"]: row for row in found}
+        rows = changing.configuration(self.ada_script).data["settings"]
+        assert len({row["name"] for row in rows}) == len(rows)
+        return {row["name"]: row for row in rows}
 
     def test_all_are_listed_with_their_keys(self) -> None:
         self.set("max_iterations_per_tick", "7")
@@ -208,8 +208,8 @@ class TestLooking(ConfiguringTest):
     def test_one_is_told(self) -> None:
         """A key alone is enough."""
         self.set("tick_rate", "10")
-        told = changing.show_setting(self.ada_script, "tick_rate")
-        assert told.message.startswith(
+        result = changing.show_setting(self.ada_script, "tick_rate")
+        assert result.message.startswith(
             "Ada: tick_rate is 10 (default 5); a whole number from 1 to 86400. seconds between"
         )
         assert 5 == changing.show_setting(self.ada_script, "calls_per_reply").data["default"] + 1

@@ -46,8 +46,8 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.room1
         (line,) = self.asked(self.mira)
         assert f'(question {number}): may I do this: get {{"item": "lamp"}}?' in line
-        told = self.model.bodies[1]["messages"][-1]["content"]
-        assert f"not done yet: Mira has to say yes first (question {number})" in told
+        text = self.model.bodies[1]["messages"][-1]["content"]
+        assert f"not done yet: Mira has to say yes first (question {number})" in text
 
     def test_a_yes_does_it_and_she_hears_of_it(self) -> None:
         number = self.beg()
@@ -112,14 +112,14 @@ class TestConfirmation(HearingTest):
     def test_the_same_is_not_asked_twice(self) -> None:
         number = self.beg(GET, whispers("May I?", "Mira"))
         assert 1 == len(self.asked(self.mira))
-        told = self.model.bodies[2]["messages"][-1]["content"]
-        assert f"question {number} about this is open already" in told
+        text = self.model.bodies[2]["messages"][-1]["content"]
+        assert f"question {number} about this is open already" in text
 
     def test_nobody_to_ask(self) -> None:
         self.set(confirm_by="Nobody At All")
         assert 0 == self.beg()
-        told = self.model.bodies[1]["messages"][-1]["content"]
-        assert "nobody who could allow it can be asked now" in told
+        text = self.model.bodies[1]["messages"][-1]["content"]
+        assert "nobody who could allow it can be asked now" in text
 
     def test_a_question_has_its_time(self) -> None:
         number = self.beg()
@@ -140,8 +140,8 @@ class TestConfirmation(HearingTest):
                 if is_down:
                     self.ada_script.at_start()
                 self.advance(5)
-                told = f"nobody answered question {number} in time: it was not done"
-                assert told in self.prompt()
+                text = f"nobody answered question {number} in time: it was not done"
+                assert text in self.prompt()
                 assert not self.waiting()
 
     def test_a_stopped_assistant_does_nothing_on_a_yes(self) -> None:
@@ -150,8 +150,8 @@ class TestConfirmation(HearingTest):
         assert f"Question {number} is closed: Ada is stopped." in self.mira.seen
         self.type(self.mira, f"assistant answer {number} yes")
         assert self.lamp.location == self.room1
-        told = f"No question {number} is open: Ada is stopped."
-        assert told in self.mira.ndb.messages[-1].raw
+        text = f"No question {number} is open: Ada is stopped."
+        assert text in self.mira.ndb.messages[-1].raw
 
     def test_a_yes_while_many_are_being_stopped_does_nothing(self) -> None:
         """Stops are stored one after the other, and Ada's is the last of thirty."""
@@ -161,8 +161,8 @@ class TestConfirmation(HearingTest):
         )
         self.type(self.mira, f"assistant answer {number} yes")
         assert self.lamp.location == self.room1
-        told = "Ada cannot do anything now: an emergency stop is active."
-        assert any(told in line for line in self.mira.seen)
+        text = "Ada cannot do anything now: an emergency stop is active."
+        assert any(text in line for line in self.mira.seen)
         pump()
         assert f"Question {number} is closed: Ada is stopped." in self.mira.seen
         assert self.lamp.location == self.room1

@@ -50,22 +50,22 @@ class TestOnePerson(CoolingTest):
             self.circle()
         assert (4, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
         assert [WORN.format("a minute")] == self.tom.heard_from(self.ada)
-        (told,) = [facts for event, facts in records if event == "cooled_off"]
+        (fact,) = [facts for event, facts in records if event == "cooled_off"]
         assert (self.person(self.tom), 60, "repeat") == (
-            told["person"],
-            told["seconds"],
-            told["cause"],
+            fact["person"],
+            fact["seconds"],
+            fact["cause"],
         )
         self.expect_answer(self.mira)
 
     def test_hole_b12_staff_are_told_who(self) -> None:
         self.circle()
-        told = self.sent_to_staff()[-1]
+        text = self.sent_to_staff()[-1]
         assert (
             "Ada ignores Tom (TestAccount) for a minute: look failed 4 times with the "
             "same arguments. Others still get answers. To end that now: assistant emergency "
             "clear Ada"
-        ) in told
+        ) in text
         assert "cools off" in self.steps()
         assert ["TestAccount waits a minute"] == operations.status(self.ada_script).data.cooling
 

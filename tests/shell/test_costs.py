@@ -91,9 +91,9 @@ class TestReply(ShellTest):
         with self.statements() as taken:
             self.ada.at_msg_receive(text=heard, from_obj=self.tom)
             pump()
-        made = [query["sql"] for query in taken]
-        updates = [sql.split() for sql in made if "UPDATE" in sql]
-        assert STATEMENTS_OF_A_REPLY == len(made), "\n".join(made)
+        queries = [query["sql"] for query in taken]
+        updates = [sql.split() for sql in queries if "UPDATE" in sql]
+        assert STATEMENTS_OF_A_REPLY == len(queries), "\n".join(queries)
         counts = [int(words[0]) if words[0].isdigit() else 1 for words in updates]
         assert ROWS_OF_A_REPLY == sum(counts)
 

@@ -283,14 +283,14 @@ class TestClumsy(MenuTest):
     def test_not_every_word_is_a_model(self) -> None:
         self.open()
         self.answer("Edda", "", "", "", "here", "1")
-        for line, told in (
+        for line, answer in (
             ("yes", "'yes' does not look like a model's name, such as gpt-4.1-mini"),
             ("inventory", "'inventory' is a game command"),
             ("stop", "To leave this menu, type quit"),
             ("ollama one of these", "Type a model's name, or a provider"),
         ):
             shown = self.answer(line)
-            assert told in shown, line
+            assert answer in shown, line
             assert "Now: the game's" in shown, line
         assert "'mistral' does not look like a model" in self.answer("mistral")
         assert "does not look like a model" not in self.answer("mistral")

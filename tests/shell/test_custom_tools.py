@@ -24,8 +24,8 @@ class TestGameTools(ShellTest):
 
     def _result(self, call: int = 1) -> dict[str, object]:
         """Result of the last tool call, as the model was sent it with its request number `call`."""
-        told = self.model.bodies[call]["messages"][-1]
-        result: dict[str, object] = json.loads(told["content"])
+        message = self.model.bodies[call]["messages"][-1]
+        result: dict[str, object] = json.loads(message["content"])
         return result
 
     def test_the_model_is_offered_them(self) -> None:

@@ -57,9 +57,9 @@ class TestFull(SafetyTest):
         with self.logged() as lines, connection.execute_wrapper(full):
             self.model.answer(whispers("Hello."))
             self.beat(20)
-        (told,) = self.told()
-        assert STAFF_LINE in told
-        assert "Ada: the game's database failed: database or disk is full" in told
+        (text,) = self.told()
+        assert STAFF_LINE in text
+        assert "Ada: the game's database failed: database or disk is full" in text
         assert [True] == [STAFF_LINE in line for line in lines]
         self.beat(1)
         self.model.answer(whispers("And you.", "Mira"))

@@ -30,8 +30,8 @@ class TestExtending(ToolTest):
         snippet("def shout")["shout"](self.tom, "@ada WHERE ARE YOU")
         self.type(self.tom, "look")
         assert ['Ada says, "No need to shout."'] == self.mira.heard_from(self.ada)
-        told = self.model.bodies[0]["messages"][-1]["content"]
-        assert told.endswith(': "WHERE ARE YOU"')
+        text = self.model.bodies[0]["messages"][-1]["content"]
+        assert text.endswith(': "WHERE ARE YOU"')
 
     def test_output_of_a_command_is_collected(self) -> None:
         lines = snippet("def inventory_of")["inventory_of"](self.ada_script)

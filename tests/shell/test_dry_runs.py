@@ -292,8 +292,8 @@ class TestAsWhom(DryRunTest):
     def test_who_tried_is_on_record_without_words(self) -> None:
         self.attempt(f"my {SECRET} words", whispers("Yes.", "Mira"), person="Mira")
         (entry,) = audit_rows(self.ada_script, "message_tried")
-        told = {"person": "Mira", "way": "whisper", "beside": "nothing", "by": "Tom"}
-        assert told.items() <= entry.details.items()
+        details = {"person": "Mira", "way": "whisper", "beside": "nothing", "by": "Tom"}
+        assert details.items() <= entry.details.items()
         assert SECRET not in str(entry)
 
     def test_nobody_of_that_name(self) -> None:
@@ -380,7 +380,7 @@ class TestBeside(DryRunTest):
         assert "Its memories, lore" in tried.data.notes[0]
 
     def test_wrong_changes_are_told(self) -> None:
-        for variant, told in (
+        for variant, problem in (
             (Variant(moment="once upon"), ""),
             (Variant(model="a b c"), "The other model"),
             (Variant(part="no such", text="x"), "there is no text"),
@@ -388,7 +388,7 @@ class TestBeside(DryRunTest):
         ):
             tried = self.attempt("hello", variant=variant)
             assert not tried.ok
-            assert told in tried.message
+            assert problem in tried.message
         assert [] == self.model.bodies
 
 

@@ -106,10 +106,10 @@ class TestEars(ShellTest):
         assert self.guard is self.room1.db.watch[0]
 
     def test_signals_of_its_class_are_sent(self) -> None:
-        told: list[Any] = []
+        senders: list[Any] = []
 
         def listen(sender: Any, **kwargs: Any) -> None:
-            told.append(sender)
+            senders.append(sender)
 
         for signal in (post_save, pre_delete):
             signal.connect(listen, sender=EvAdventureNPC)
@@ -117,8 +117,8 @@ class TestEars(ShellTest):
         self.guard.attributes.add("rank", "captain")
         self.guard.key = "Old Bram"
         assert self.guard.delete()
-        assert {EvAdventureNPC} == set(told)
-        assert 2 <= len(told)
+        assert {EvAdventureNPC} == set(senders)
+        assert 2 <= len(senders)
         assert not Attribute.objects.filter(db_key="rank").exists()
 
     def test_a_lock_check_takes_all_arguments_of_evennias(self) -> None:

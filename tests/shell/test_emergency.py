@@ -49,11 +49,11 @@ class TestToTheLetter(SafetyTest):
 
     def test_the_character_is_told(self) -> None:
         """Whoever watches through the assistant's eyes reads the reason."""
-        told: list[tuple[str, dict[str, str]]] = []
+        messages: list[tuple[str, dict[str, str]]] = []
         bare = self._bare()
-        bare.obj = SimpleNamespace(key="Ada", msg=told.append)
+        bare.obj = SimpleNamespace(key="Ada", msg=messages.append)
         trigger_emergency_stop(bare, "too many errors")
-        assert [("Emergency stop: too many errors", {"type": "ai_notice"})] == told
+        assert [("Emergency stop: too many errors", {"type": "ai_notice"})] == messages
 
     def test_the_scripts_own_methods_do_the_same(self) -> None:
         self.ada_script.trigger_emergency_stop("test")
@@ -71,8 +71,8 @@ class TestToTheLetter(SafetyTest):
 
     def test_staff_are_told_what_clears_it(self) -> None:
         self.ada_script.trigger_emergency_stop("test")
-        (told,) = self.sent_to_staff()
-        assert told.endswith("Ada is stopped: test. To let it go on: assistant emergency clear Ada")
+        (text,) = self.sent_to_staff()
+        assert text.endswith("Ada is stopped: test. To let it go on: assistant emergency clear Ada")
 
     def test_it_lasts_over_a_restart(self) -> None:
         self.ada_script.trigger_emergency_stop("test")

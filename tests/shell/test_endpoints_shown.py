@@ -71,8 +71,8 @@ class EndpointsShownTest(ShellTest):
 
     @BOTH
     def test_health_tells_staff_alone(self) -> None:
-        told = plain(health.health(with_reasons=True).data)["endpoints"]
-        assert [A, B] == [each["base_url"] for each in told]
+        rows = plain(health.health(with_reasons=True).data)["endpoints"]
+        assert [A, B] == [each["base_url"] for each in rows]
         assert "endpoints" not in plain(health.health().data)
         text = metrics.metrics().decode()
         assert f'evennia_ai_endpoint_calls_in_flight{{endpoint="{A}"}} 1.0' in text

@@ -143,9 +143,9 @@ class TestEntries(MemoryTest):
                 turn = self.turn("hello")
                 turn.events = (replace(turn.event, **changes),)
                 turn.event = turn.events[-1]
-                kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
-                assert kept.write is None
-                kept.index()
+                episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+                assert episode.write is None
+                episode.index()
         assert {} == self.ada_script.work.talks
 
     def test_an_answer_that_was_given_before_it_failed(self) -> None:
@@ -158,9 +158,9 @@ class TestEntries(MemoryTest):
 
     def test_an_unusual_source(self) -> None:
         turn = self.turn("a crash", source="emit", sender_name="a bell")
-        kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
-        assert kept.write is not None
-        kept.write()
+        episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+        assert episode.write is not None
+        episode.write()
         assert 'A bell caused: "a crash"' == self.the_entry().text
 
 
@@ -175,17 +175,17 @@ class TestOneTransaction(MemoryTest):
     def test_with_the_end_of_the_turn_or_not_at_all(self) -> None:
         self.ask("whisper Ada = one", whispers("Yes."))
         turn = self.turn("two")
-        kept = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+        episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
         self.clock.advance(1000)
 
         def fail() -> None:
-            kept.write()
+            episode.write()
             raise DatabaseError("the disk is full")
 
         with pytest.raises(DatabaseError, match="full"):
             state.write(self.ada_script, extra_writes=fail, consecutive_errors=1)
         assert (1, 1) == self.counts()
-        state.write(self.ada_script, extra_writes=kept.write, consecutive_errors=1)
+        state.write(self.ada_script, extra_writes=episode.write, consecutive_errors=1)
         assert (2, 2) == self.counts()
 
     def test_a_turn_that_was_cancelled_leaves_nothing(self) -> None:
@@ -228,13 +228,13 @@ class TestTalks(MemoryTest):
         assert talks.Talk(ended, ended, 1, "hello again", ended, is_private=True) == self.talk()
 
     def test_a_profile_is_told_of_it_once_a_minute(self) -> None:
-        told = []
+        times = []
         for seconds in (0, 30, 29, 1):
             self.clock.advance(seconds)
             self.ask("whisper Ada = hello", whispers("Yes."))
-            told.append(EntityProfile.objects.get().last_at)
-        first = told[0]
-        assert [first, first, first, first + 60] == told
+            times.append(EntityProfile.objects.get().last_at)
+        first = times[0]
+        assert [first, first, first, first + 60] == times
 
     def test_while_it_goes_on_nobody_is_met_again(self) -> None:
         """The profile's time may lag a minute; a meeting counts only after the talk is over."""

@@ -83,14 +83,14 @@ class TestAsking(ErrandTest):
         (asked,), (answered,) = self.facts("asked"), self.facts("errand_answered")
         assert ("Mira", 17, 18) == (asked["by"], asked["characters"], answered["characters"])
         assert asked["number"] == answered["number"]
-        for person, told in (
+        for person, answer in (
             (self.mira, 'report "An hour past noon."'),
             (self.tom, "(27 characters)"),
         ):
             why = operations.why(self.ada_script, look=PrivateView.of(person))
             assert "message 1 of Mira" in why.message
             assert "asked by the game: 17 characters" in why.message
-            assert f"answered: {told}" in why.message
+            assert f"answered: {answer}" in why.message
             assert (person is self.mira) is ("An hour past noon." in why.message)
 
 
@@ -102,8 +102,8 @@ class TestInSomebodysName(ErrandTest):
         self.outcome(self.ada.ask("When is my tide?", asker=self.mira))
         self.type(self.mira, "whisper Ada = and?")
         self.type(self.tom, "whisper Ada = what did she ask?")
-        told = [str(body["messages"]) for body in self.model.bodies]
-        assert [True, True, False] == ["my tide" in text for text in told]
+        prompts = [str(body["messages"]) for body in self.model.bodies]
+        assert [True, True, False] == ["my tide" in text for text in prompts]
         assert "(trust 0.9)" in self.asked(0)
         spent = operations.budget_of(self.ada_script).data
         assert "Mira" in str(spent) or "*#" in str(spent)

@@ -82,8 +82,8 @@ class TestEveryLimit(LimitCase):
                 assert "tools" not in last
                 assert limit.text in last["messages"][0]["content"]
                 worn = [WORN] if way.kind in LAID_TO_THE_ASKER else []
-                said = [line.split('"')[1] for line in self.answers()]
-                assert ["So far so good.", *worn] == said
+                words = [line.split('"')[1] for line in self.answers()]
+                assert ["So far so good.", *worn] == words
 
     def test_c10_nor_is_anything_of_one_that_is_cut_off(self) -> None:
         """The extensions of a stopped, reset or failed task are dropped too."""

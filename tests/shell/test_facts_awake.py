@@ -48,8 +48,8 @@ class AwakeCase(NightCase):
     @property
     def today(self) -> dict[str, Any]:
         """Stored counts of this day's calls."""
-        found: dict[str, Any] = state.read(self.ada_script, "facts_awake")
-        return found
+        today: dict[str, Any] = state.read(self.ada_script, "facts_awake")
+        return today
 
 
 class TestWhen(AwakeCase):
@@ -63,8 +63,8 @@ class TestWhen(AwakeCase):
         assert ["It is told: Tom said: the harbour is open."] == self.texts("fact")
         assert [True] == [row.is_consolidated for row in self.stored("journal")]
         assert ["facts_awake"] == list(ModelCall.objects.values_list("purpose", flat=True))
-        (kept,) = [told for event, _, told in recorded if event == "memories_kept"]
-        assert ("while awake", 1) == (kept["why"], kept["count"])
+        (fact,) = [facts for event, _, facts in recorded if event == "memories_kept"]
+        assert ("while awake", 1) == (fact["why"], fact["count"])
 
     def test_nothing_is_searched_where_no_fact_is_known(self) -> None:
         """One statement finds that out, however many entries there are."""

@@ -61,8 +61,8 @@ class TestFailure(ShellTest):
 
     def test_staff_see_the_cause(self) -> None:
         self.ask("whisper Ada = hello", ModelStatusError(400, "HTTP 400: no |rfit"))
-        (told,) = self.sent_to_staff()
-        line, detail = told.split("\n")
+        (text,) = self.sent_to_staff()
+        line, detail = text.split("\n")
         assert line.endswith(
             "Ada could not answer Tom: the model, or the way to it, failed. Tom was told. After 4 "
             "more failures in a row it stops itself. Look: assistant check Ada"
@@ -73,17 +73,17 @@ class TestFailure(ShellTest):
         """The turn ends as without it, and counts as one error."""
         other = create_account("Nell", "", "testpassword")
         other.permissions.add("Admin")
-        told: list[str] = []
+        texts: list[str] = []
         online = [mock.Mock(get_account=lambda each=each: each) for each in (self.account, other)]
         broken = mock.Mock(side_effect=RuntimeError("of the game"))
         with (
             mock.patch.object(self.account, "msg", broken),
-            mock.patch.object(other, "msg", told.append),
+            mock.patch.object(other, "msg", texts.append),
             mock.patch("evennia.SESSION_HANDLER.get_sessions", return_value=online),
         ):
             self.ask("whisper Ada = hello", completion(" "))
         assert broken.called
-        assert "Ada could not answer Tom" in told[0]
+        assert "Ada could not answer Tom" in texts[0]
         assert [] == self.waiting()
         assert 1 == state.read(self.ada_script, "consecutive_errors")
 
@@ -91,9 +91,9 @@ class TestFailure(ShellTest):
         """An answer without choices does not count, even after a failure that does."""
         self.ask("whisper Ada = hello", completion(" "))
         self.ask("whisper Ada = hello", b'{"choices": []}')
-        told = self.sent_to_staff()[-1]
-        assert told.endswith("llm_error, the answer's list of choices is empty (it locks nobody)")
-        assert "stops itself" not in told
+        text = self.sent_to_staff()[-1]
+        assert text.endswith("llm_error, the answer's list of choices is empty (it locks nobody)")
+        assert "stops itself" not in text
 
     def test_people_who_are_no_staff_do_not(self) -> None:
         self.account.permissions.clear()
@@ -114,9 +114,9 @@ class TestFailure(ShellTest):
     def test_a_model_that_says_nothing_is_a_failure(self) -> None:
         self.ask("whisper Ada = hello", completion("", finish_reason="length"))
         assert [SORRY] == self.tom.heard_from(self.ada)
-        (told,) = self.sent_to_staff()
+        (text,) = self.sent_to_staff()
         expected = "the model answered with neither text nor a tool call (finish reason length)"
-        assert f"parse_error, {expected}" in told
+        assert f"parse_error, {expected}" in text
 
     def test_a_model_that_never_gets_it_right_is_a_failure(self) -> None:
         """After the step limit the last mistake is reported as the cause."""
@@ -125,9 +125,9 @@ class TestFailure(ShellTest):
         self.ask("whisper Ada = hello", *wrong, completion(""))
         assert 6 == len(self.model.bodies)
         assert [SORRY] == self.tom.heard_from(self.ada)
-        (told,) = self.sent_to_staff()
-        assert "max_iterations, limit max_iterations reached: 5 steps a tick (the mode" in told
-        assert "the last call failed: (57 characters)" in told, "it was whispered, and so is masked"
+        (text,) = self.sent_to_staff()
+        assert "max_iterations, limit max_iterations reached: 5 steps a tick (the mode" in text
+        assert "the last call failed: (57 characters)" in text, "it was whispered, and so is masked"
 
     def test_a_model_that_makes_one_mistake_again_and_again_is_stopped(self) -> None:
         """The fourth equal failure ends the turn; a second person's locks the assistant."""
@@ -172,9 +172,9 @@ class TestInARow(ShellTest):
         self.ask("whisper Ada = hello", completion(" "))
         assert state.read(self.ada_script, "emergency_stop")
         cause = "Maximum consecutive errors reached (5)"
-        told = "Ada has locked itself: too many ticks in a row failed."
-        found = [text for text in self.sent_to_staff() if told in text]
-        assert f"locked (consecutive_errors): {cause}" in found[0]
+        words = "Ada has locked itself: too many ticks in a row failed."
+        texts = [text for text in self.sent_to_staff() if words in text]
+        assert f"locked (consecutive_errors): {cause}" in texts[0]
         self.type(self.tom, "whisper Ada = hello")
         assert 5 == len(self.model.bodies)
 

@@ -72,7 +72,7 @@ class ForgettingTest(RememberingTest):
     def found(self, *words: str) -> dict[str, list[str]]:
         """Places where each of these words is still stored; words that are gone are left out."""
         places = {word: where(word, self.ada_script) for word in words}
-        return {word: found for word, found in places.items() if found}
+        return {word: spots for word, spots in places.items() if spots}
 
 
 class TestEverywhere(ForgettingTest):
@@ -103,16 +103,16 @@ class TestEverywhere(ForgettingTest):
         toms = operations.export_known(self.ada_script, self.tom).data
         self.forget_mira()
         assert set(TOMS) == set(self.found(*TOMS))
-        kept = operations.export_known(self.ada_script, self.tom).data
+        export = operations.export_known(self.ada_script, self.tom).data
         assert [row["text"].replace("Mira", "somebody") for row in toms.memories] == [
-            row["text"] for row in kept.memories
+            row["text"] for row in export.memories
         ]
-        assert "is afraid of somebody" == kept.profile["attributes"][0]["text"]
+        assert "is afraid of somebody" == export.profile["attributes"][0]["text"]
         memory = Memory.objects.get(text__contains="barnacle")
         assert ["somebody"] == memory.tags
-        told = [m["content"] for m in kept.conversation if m["role"] == "user"]
+        texts = [m["content"] for m in export.conversation if m["role"] == "user"]
         assert ['Tom whispers to you (trust 0.9): "where is the lighthouse?"'] == [
-            line for text in told for line in text.splitlines() if "Tom" in line
+            line for text in texts for line in text.splitlines() if "Tom" in line
         ]
 
     def test_why_and_the_log_of_tools_name_her_no_more(self) -> None:
@@ -128,15 +128,15 @@ class TestEverywhere(ForgettingTest):
     def test_the_fact_has_a_number_and_no_word(self) -> None:
         self.talk()
         count = self.forget_mira().data.count
-        (told,) = self.facts("person_forgotten")
-        assert (self.miras, count) == (told["person"], told["count"])
+        (fact,) = self.facts("person_forgotten")
+        assert (self.miras, count) == (fact["person"], fact["count"])
 
     def test_the_record_still_agrees_with_what_is_stored(self) -> None:
         """Removing her words from the log of tools leaves its check intact."""
         self.talk()
         self.forget_mira()
-        found = operations.check_audit(self.ada_script)
-        assert [] == found.data, found.message
+        result = operations.check_audit(self.ada_script)
+        assert [] == result.data, result.message
 
     def test_what_stays_is_said(self) -> None:
         operations.set_muted(self.ada_script, self.mira, True)
@@ -206,9 +206,9 @@ class TestQuestions(ForgettingTest):
         self.settle()
         self.forget_mira()
         assert "somebody answered no" == approvals.why_closed(1)
-        (kept,) = approvals.stored(self.ada_script)
-        assert ("somebody", "May somebody go on?") == (kept.by, kept.asking.prompt)
-        assert "tell somebody" == kept.event["body"]
+        (question,) = approvals.stored(self.ada_script)
+        assert ("somebody", "May somebody go on?") == (question.by, question.asking.prompt)
+        assert "tell somebody" == question.event["body"]
         assert "somebody answered yes" == approvals.why_closed(2)
 
     def test_what_it_asks_at_her_words_is_closed(self) -> None:
@@ -275,8 +275,8 @@ class TestTalk(ForgettingTest):
 
     def test_a_summary_of_her_talk_too(self) -> None:
         """It is no longer one of hers, and stays one of the others."""
-        said = summary_message("Tom came. Mira lost a juniper.")
-        self.ada_script.work.history = [{**said, SAID_BY: [self.toms, self.miras]}]
+        summary = summary_message("Tom came. Mira lost a juniper.")
+        self.ada_script.work.history = [{**summary, SAID_BY: [self.toms, self.miras]}]
         self.forget_mira()
         assert [{**summary_message("Tom came."), SAID_BY: [self.toms]}] == (
             self.ada_script.work.history

@@ -47,16 +47,16 @@ class TestGameSpeech(ShellTest):
             heard.verdict.trust,
         )
         assert "Ada, hello" == heard.heard.body
-        told = operations.why(self.ada_script).message
-        assert "known by  what the code of the game told it" in told
+        message = operations.why(self.ada_script).message
+        assert "known by  what the code of the game told it" in message
 
     def test_a_whisper_is_private(self) -> None:
         own_speech.use(self.mira, own_speech.CmdBareWhisper)
         self.ask("whisper Ada the cellar", whispers("Hush.", "Mira"), person=self.mira)
         assert ['Ada whispers: "Hush."'] == self.mira.heard_from(self.ada)
         assert self.newest().heard.source in ("whisper",)
-        (kept,) = [m for m in self.ada_script.work.history if "cellar" in str(m)]
-        assert incoming.person_of(self.mira) in str(kept)
+        (message,) = [m for m in self.ada_script.work.history if "cellar" in str(m)]
+        assert incoming.person_of(self.mira) in str(message)
         shown = operations.why(self.ada_script).message
         assert "cellar" not in shown
 
@@ -138,9 +138,9 @@ class TestGameSpeech(ShellTest):
         assert [] == evennia_ai.hear(self.room1, "  ", self.mira)
         assert [brass] == evennia_ai.hear(self.room1, "hm", self.ada)
         assert [] == evennia_ai.hear(self.tom.account, "hm", self.mira, "page")
-        made = operations.give_account(self.ada_script)
-        assert made.ok, made.message
-        account = self.ada_script.obj.account or made.data
+        result = operations.give_account(self.ada_script)
+        assert result.ok, result.message
+        account = self.ada_script.obj.account or result.data
         assert [self.ada_script] == evennia_ai.hear(account, "hm", self.mira, "tell")
 
     def test_kinds(self) -> None:
@@ -170,10 +170,10 @@ class TestGameSpeech(ShellTest):
             ((None, "hm", self.mira), TypeError, "it must be a room, a character or an account"),
             ((self.room1, ("hm", {}), self.mira), TypeError, "the words must be text"),
         )
-        for arguments, kind, told in rows:
-            with self.subTest(told=told), pytest.raises(kind) as caught:
+        for arguments, kind, problem in rows:
+            with self.subTest(told=problem), pytest.raises(kind) as caught:
                 evennia_ai.hear(*arguments)
-            assert told in str(caught.value)
+            assert problem in str(caught.value)
         assert [] == self.outcomes()
 
 
@@ -204,10 +204,10 @@ class TestCheck(ShellTest):
         for kind in (own_speech.CmdBareSay, own_speech.CmdSaySent):
             own_speech.use(self.mira, kind)
             self.type(self.mira, "say Ada, hello")
-            told = self.checked()
-            assert told.startswith("Ada: I hear nothing when somebody speaks here.")
-            assert "say (tests.shell.own_speech.CmdBareSay)" in told
-            assert "add evennia_ai.hear(caller.location, words, caller) with the bare" in told
+            text = self.checked()
+            assert text.startswith("Ada: I hear nothing when somebody speaks here.")
+            assert "say (tests.shell.own_speech.CmdBareSay)" in text
+            assert "add evennia_ai.hear(caller.location, words, caller) with the bare" in text
         own_speech.use(self.mira, own_speech.CmdSayAdapted)
         self.clock.advance(5)
         self.ask("say Ada, hello", says("Hello."), person=self.mira)
@@ -217,13 +217,13 @@ class TestCheck(ShellTest):
         """Evennia's commands speak through `at_say`, which the game's class may override."""
         herald = "tests.shell.own_speech.Herald"
         with override_settings(BASE_CHARACTER_TYPECLASS=herald):
-            told = self.checked()
-            assert "is not known yet. " in told
-            assert f"at_say ({herald})" in told
+            text = self.checked()
+            assert "is not known yet. " in text
+            assert f"at_say ({herald})" in text
             own_speech.Herald.at_say(self.mira, "hello Ada")
-            told = self.checked()
-        assert told.startswith("Ada: I hear nothing when somebody speaks here.")
-        assert f"at_say ({herald})" in told
+            text = self.checked()
+        assert text.startswith("Ada: I hear nothing when somebody speaks here.")
+        assert f"at_say ({herald})" in text
 
     def test_what_is_no_speech_says_nothing(self) -> None:
         """Lines of the game, of unknown names and of other assistants prove nothing."""

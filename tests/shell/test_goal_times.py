@@ -52,8 +52,8 @@ class GoalTimesTest(GoalsTest):
 
     def goal(self) -> dict[str, Any]:
         """The first open goal, in the form for programs."""
-        found: dict[str, Any] = as_data(operations.list_goals(self.ada_script))["goals"][0]
-        return found
+        goal: dict[str, Any] = as_data(operations.list_goals(self.ada_script))["goals"][0]
+        return goal
 
 
 class TestWhen(GoalTimesTest):
@@ -66,8 +66,8 @@ class TestWhen(GoalTimesTest):
         assert 0 == self.beat(595)
         self.model.answers.append(says("To the pier!"))
         assert 1 == self.beat(5)
-        told = "Your goal 1: walk to the pier. It was to be at 14:00, and that is now."
-        assert told in self.prompt()
+        text = "Your goal 1: walk to the pier. It was to be at 14:00, and that is now."
+        assert text in self.prompt()
         assert ['Ada says, "To the pier!"'] == self.tom.heard_from(self.ada)
 
     def test_waiting_costs_no_statement(self) -> None:
@@ -133,10 +133,10 @@ class TestMissed(GoalTimesTest):
         self.restart(4 * DAY)
         self.model.answers.append(NOOP)
         assert 1 == sum(self.beat(30) for _ in range(20))
-        told = self.prompt()
-        assert "goal 1, walk to the pier (daily at 14:00), 4 times" in told
-        assert "goal 2, light the lamp (at 15:00)" in told
-        assert "None of it is caught up." in told
+        prompt = self.prompt()
+        assert "goal 1, walk to the pier (daily at 14:00), 4 times" in prompt
+        assert "goal 2, light the lamp (at 15:00)" in prompt
+        assert "None of it is caught up." in prompt
         assert 1 == sum("could not act when it was time" in line for line in self.sent_to_staff())
         goals = operations.list_goals(self.ada_script).data
         assert [1, 3] == [goal["id"] for goal in goals.goals]
@@ -211,8 +211,8 @@ class TestGameTime(GoalTimesTest):
             with game_day(17, year):
                 before = len(self.model.bodies)
                 assert 0 == self.beat(60)
-                told = datetime.fromisoformat(self.goal()["next_at"])
-                assert DAY > told.timestamp() - self.clock.seconds() > 0
+                moment = datetime.fromisoformat(self.goal()["next_at"])
+                assert DAY > moment.timestamp() - self.clock.seconds() > 0
                 with self.assertNumQueries(0):
                     assert before == len(self.model.bodies) + self.beat(60)
             with game_day(18, year):
@@ -275,10 +275,10 @@ class TestSetting(GoalTimesTest):
             ("assistant goal Ada 8 9 = eat", "'9' is not a time"),
             ("assistant goal Ada", "  2. to the pier (priority 8, daily at dusk)"),
         )
-        for line, told in rows:
+        for line, answer in rows:
             with self.subTest(line=line):
                 self.type(self.tom, line)
-                assert told in self.tom.ndb.messages[-1].raw
+                assert answer in self.tom.ndb.messages[-1].raw
 
     def test_it_sets_itself_a_time(self) -> None:
         """The model may give a time with `create_goal`."""

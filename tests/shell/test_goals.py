@@ -150,16 +150,16 @@ class TestTree(GoalsTest):
         assert 3 == self.beat(10)
         tree = operations.list_goals(self.ada_script).message
         assert "    5. go down (priority 5)" in tree
-        told = []
+        results = []
         for number, end in ends:
             self.ada_script.at_server_reload()
             self.ada_script.at_start()
             self.model.answers.extend([completion(None, ("complete_goal", end)), NOOP])
             while not self.beat(600):
                 pass
-            told.append((number, self.result_of_last()))
-        assert told[2] == (5, "goal 5 is completed; all parts of goal 3 are closed: look below")
-        assert told[3] == (3, "goal 3 is completed; all parts of goal 1 are closed: "
+            results.append((number, self.result_of_last()))
+        assert results[2] == (5, "goal 5 is completed; all parts of goal 3 are closed: look below")
+        assert results[3] == (3, "goal 3 is completed; all parts of goal 1 are closed: "
                               "find the lost atlas")  # fmt: skip
         assert [] == operations.list_goals(self.ada_script).data.goals
         self.clock.advance(0)
@@ -176,8 +176,8 @@ class TestTree(GoalsTest):
         self.model.answers.extend([SPLIT, NOOP, NOOP])
         self.beat(10)
         self.beat(20)
-        told = "Your goal 2: ask the binder. It is a part of goal 1: find the lost atlas."
-        assert told in self.prompt()
+        line = "Your goal 2: ask the binder. It is a part of goal 1: find the lost atlas."
+        assert line in self.prompt()
 
     def test_it_may_set_itself_a_goal(self) -> None:
         self.give()
@@ -217,10 +217,10 @@ class TestCommand(GoalsTest):
             ("assistant goal Ada drop 1", "no open goal has the number 1; open are: none"),
             ("assistant goal Nobody = x", "There is no assistant named Nobody."),
         )
-        for line, told in rows:
+        for line, answer in rows:
             with self.subTest(line=line):
                 self.type(self.tom, line)
-                assert told in self.tom.ndb.messages[-1].raw
+                assert answer in self.tom.ndb.messages[-1].raw
 
     def test_it_is_for_staff(self) -> None:
         self.type(self.mira, "assistant goal Ada = obey")

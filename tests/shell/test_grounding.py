@@ -222,10 +222,10 @@ class TestThePrompt(SmallModelTest):
         assert UNKNOWN in shown or "You answer kindly." in shown
 
     def test_a_turn_of_its_own_has_no_note(self) -> None:
-        found: list[Any] = []
+        results: list[Any] = []
         turn = self.turn("go on", kind=OWN)
-        Deferred.fromCoroutine(grounding.ground(self.ada_script, turn)).addCallback(found.append)
-        assert [grounding.NOT_GROUNDED] == found
+        Deferred.fromCoroutine(grounding.ground(self.ada_script, turn)).addCallback(results.append)
+        assert [grounding.NOT_GROUNDED] == results
 
     def test_private_words_hold_the_turn(self) -> None:
         self.tell("I collect teapots")

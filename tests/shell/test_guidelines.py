@@ -51,8 +51,8 @@ class GuidelineTest(HearingTest):
 
     def told(self) -> str:
         """Result of the model's last tool call."""
-        found: str = self.model.bodies[-1]["messages"][-1]["content"]
-        return found
+        text: str = self.model.bodies[-1]["messages"][-1]["content"]
+        return text
 
 
 class TestProposal(GuidelineTest):

@@ -195,9 +195,9 @@ class TestOthers(CapsTest):
         assert ([], "no_operator") == (self.open(), self.denied[-1]["reason"])
         spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
         assert spent == self.mira.heard_from(self.ada)[-1]
-        told = self.line(self.bea, "assistant why ada")
-        assert "I did not start because a limit was used up." in told.splitlines()[0]
-        assert 1 == told.count("I could not answer")
+        text = self.line(self.bea, "assistant why ada")
+        assert "I did not start because a limit was used up." in text.splitlines()[0]
+        assert 1 == text.count("I could not answer")
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
     def test_a_cap_that_is_changed_withdraws_the_question(self) -> None:

@@ -98,10 +98,10 @@ class TestSorting(RightsTest):
         self.begin_anew(self.ada_script)
         before = str(self.ada.locks)
         self.ada_script.at_pause()
-        with self.statements() as made:
+        with self.statements() as queries:
             self.ada_script.at_start()
         assert before == str(self.ada.locks)
-        sql = [each["sql"] for each in made.captured_queries]
+        sql = [each["sql"] for each in queries.captured_queries]
         assert not [each for each in sql if each.startswith("UPDATE") and "lock_storage" in each]
 
     def test_hole_b9_an_owners_own_lock_is_left(self) -> None:

@@ -183,17 +183,17 @@ class TestMarks(HopTest):
         self.mode("interactive")
         state.write(self.ada_script, private_words="free")
         self.channel("Public", self.brass)
-        told = completion(None, ("channel", {"channel": "Public", "message": WORDS}))
-        for name, said in (
+        message = completion(None, ("channel", {"channel": "Public", "message": WORDS}))
+        for name, reply in (
             ("say", says(WORDS)),
             ("whisper", completion(None, ("whisper", {"target": "Brass", "message": "Hm?"}))),
             ("pose", completion(None, ("emote", {"action": f"wonders: {WORDS}"}))),
-            ("channel", told),
+            ("channel", message),
         ):
             with self.subTest(name):
                 outgoing.whisper(self.brass, self.ada, "hello", hops=BASE)
                 self.answer("yes")
-                self.talk(lambda who, said=said: said if who == "Ada" else NOOP)
+                self.talk(lambda who, reply=reply: reply if who == "Ada" else NOOP)
                 heard = self.records(self.brass_script)[0].heard
                 assert (name, BASE + 1, EXCHANGE) == (
                     heard.source.value,

@@ -144,8 +144,8 @@ class TestQuiet(HushTest):
         self.forget()
         self.ask("whisper Ada = hello", whispers("Psst."))
         assert ['Ada whispers: "Psst."'] == self.tom.heard_from(self.ada)
-        told = completion(None, ("channel", {"channel": "Public", "message": "Hello."}))
-        self.model.answers.append(told)
+        reply = completion(None, ("channel", {"channel": "Public", "message": "Hello."}))
+        self.model.answers.append(reply)
         public.msg("hello", senders=self.account)
         pump()
         assert 2 == len(self.model.bodies)
@@ -158,8 +158,8 @@ class TestQuiet(HushTest):
         for tool in (("say", {"message": "Hello!"}), ("emote", {"action": "shouts."})):
             self.forget()
             self.ask("whisper Ada = hello", completion(None, tool), whispers("Psst."))
-            told = self.model.bodies[-1]["messages"][-1]["content"]
-            assert "you were asked to be quiet here" in told
+            text = self.model.bodies[-1]["messages"][-1]["content"]
+            assert "you were asked to be quiet here" in text
             assert ['Ada whispers: "Psst."'] == self.tom.heard_from(self.ada)
             assert [] == self.mira.heard_from(self.ada)
         with pytest.raises(ToolDeniedError):

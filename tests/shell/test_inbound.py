@@ -53,8 +53,8 @@ class TestStockCommands(ShellTest):
         """A listener who sees `Tom(#6)` hears the same words."""
         self.ada.permissions.add("Builder")
         self.ask("whisper Ada = hello", whispers("Hello."))
-        told = self.model.bodies[0]["messages"][-1]["content"]
-        assert 'Tom whispers to you (trust 0.9): "hello"' == told
+        text = self.model.bodies[0]["messages"][-1]["content"]
+        assert 'Tom whispers to you (trust 0.9): "hello"' == text
 
     def test_a_pose_with_her_name_is_for_her(self) -> None:
         self.ask("pose bows to @ada.", says("Good evening."))

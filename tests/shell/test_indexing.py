@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evennia_ai.core.memory.recollection import Recollection, person_audience
-from evennia_ai.memory import indexing, keeping
+from evennia_ai.memory import indexing, saving
 from evennia_ai.memory.indexing import BATCH
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import MemoryQuery
@@ -23,9 +23,9 @@ from tests.shell.support import pump, whispers
 class TestIndexing(MemoryTest):
     def keep(self, count: int) -> list[str]:
         """Store new memories that wait for the index, and return their keys."""
-        kept = [Recollection(new_key(), "fact", f"fact {n}", "world") for n in range(count)]
-        keeping.keep(self.ada_script, kept)
-        return [memory.key for memory in kept]
+        memories = [Recollection(new_key(), "fact", f"fact {n}", "world") for n in range(count)]
+        saving.save(self.ada_script, memories)
+        return [memory.key for memory in memories]
 
     def drop(self, key: str) -> None:
         """Forget one memory."""
@@ -92,13 +92,13 @@ class TestIndexing(MemoryTest):
 
     def waits(self, count: int) -> list[float]:
         """Let the store be retried `count` times, and return the seconds before each."""
-        found = []
+        delays = []
         for _ in range(count):
             began, due = self.clock.seconds(), self.ada_script.work.indexing.retry.getTime()
             self.clock.advance(due - began)
             pump()
-            found.append(due - began)
-        return found
+            delays.append(due - began)
+        return delays
 
     def test_many_that_wait_for_the_store_do_not_ask_it_at_once(self) -> None:
         """Retries are spread, though all assistants lost the store at one moment."""
@@ -106,7 +106,7 @@ class TestIndexing(MemoryTest):
         self.store.is_down = True
         for script in crowd:
             script.clock = self.clock
-            keeping.keep(script, [Recollection(new_key(), "fact", "a fact", "world")])
+            saving.save(script, [Recollection(new_key(), "fact", "a fact", "world")])
         self.catch_up()
         due = sorted(script.work.indexing.retry.getTime() for script in crowd)
         assert len(crowd) == len({round(each, 1) for each in due})
@@ -199,7 +199,7 @@ class TestIndexing(MemoryTest):
     def test_what_is_for_no_audience_is_for_nobody(self) -> None:
         """An invalid audience from a caller must block nothing and reveal nothing."""
         wrong = Recollection(new_key(), "fact", "secret", "*", trust=7.0)
-        keeping.keep(self.ada_script, [wrong])
+        saving.save(self.ada_script, [wrong])
         self.catch_up()
         row = Memory.objects.get()
         assert ("person:nobody", 1.0, {row.key}) == (row.audience, row.trust, self.in_store())
@@ -269,10 +269,10 @@ class TestReindex(MemoryTest):
         """Two queries for any number of assistants, and then none."""
         brass, _ = self.make("Brass")
         with self.assertNumQueries(2):
-            told = indexing.stale_problem(brass, self.ada_script)
-        assert "40 memories have to be read again; aimemory Ada reindex" in told
+            problem = indexing.stale_problem(brass, self.ada_script)
+        assert "40 memories have to be read again; aimemory Ada reindex" in problem
         with self.assertNumQueries(0):
-            assert told == indexing.stale_problem(self.ada_script)
+            assert problem == indexing.stale_problem(self.ada_script)
             assert "" == indexing.stale_problem(brass)
 
     def test_reindex_reads_everything_again(self) -> None:

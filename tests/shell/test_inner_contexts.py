@@ -112,7 +112,7 @@ class TestDayAndNight(InnerCase):
 
     def test_each_contexts_words_are_in_its_calls_and_in_no_other(self) -> None:
         self.live()
-        found: dict[str, set[str]] = {}
+        kinds: dict[str, set[str]] = {}
         for body in self.model.bodies:
             text = text_of(body)
             held = [kind for kind, words in CANARIES.items() if words in text]
@@ -121,7 +121,7 @@ class TestDayAndNight(InnerCase):
                 assert [] == held
                 continue
             assert 1 == len(held), text[:300]
-            found.setdefault(held[0], set()).add(kind)
+            kinds.setdefault(held[0], set()).add(kind)
         expected = {
             "tick_event": {"turn"},
             "tick_autonomous": {"turn"},
@@ -131,7 +131,7 @@ class TestDayAndNight(InnerCase):
             "reflection": {"questions"},
             "reflection_cont": {"insights"},
         }
-        assert expected == found
+        assert expected == kinds
         assert {} == state.read(self.ada_script, "current_goals")
 
     def test_what_was_done_is_told(self) -> None:
@@ -145,10 +145,10 @@ class TestDayAndNight(InnerCase):
         assert "may do: context tick_event" in shown
         assert "Outside its turns:" in shown
         assert "reflection_cont (reflection), 980 tokens" in shown
-        told = {facts.get("context") for event, _, facts in recorded if event == "UsageCounted"}
+        contexts = {facts.get("context") for event, _, facts in recorded if event == "UsageCounted"}
         # Planning is recorded as part of the tick that asks for it.
-        assert set(MAIN_PARTS) == (told - {None}) | {ContextType.GOAL_DECOMPOSE}
-        assert ContextType.GOAL_DECOMPOSE not in told
+        assert set(MAIN_PARTS) == (contexts - {None}) | {ContextType.GOAL_DECOMPOSE}
+        assert ContextType.GOAL_DECOMPOSE not in contexts
         assert ContextType.GOAL_DECOMPOSE in self.contexts()
 
 
@@ -194,8 +194,8 @@ class TestLookingUp(InnerCase):
             questions=[completion('["Who minds it?"]')] * 2,
             insights=[look, completion(json.dumps(insight)), completion("[]")],
         )
-        told = self.asked_of("insights")[1]["messages"][-1]["content"]
-        result = json.loads(told)["result"]
+        text = self.asked_of("insights")[1]["messages"][-1]["content"]
+        result = json.loads(text)["result"]
         numbers = [int(line.split(" ")[0]) for line in result.splitlines()]
         assert [*range(3, 3 + len(numbers))] == numbers
         assert 5 in numbers
@@ -208,11 +208,11 @@ class TestLookingUp(InnerCase):
         calls = (("say", {"message": "hi"}), ("read_journal", {"limit": "x"}))
         empty = ("search_journal", {"words": " "})
         self.reflect(questions=[completion(None, *calls, empty)])
-        told = [json.loads(m["content"]) for m in self.asked_of("questions")[1]["messages"][-3:]]
-        assert [False] * 3 == [result["success"] for result in told]
-        assert "there are read_journal, search_journal, recall_memories" in told[0]["error"]
-        assert "limit" in told[1]["error"]
-        assert "say in a few words" in told[2]["error"]
+        results = [json.loads(m["content"]) for m in self.asked_of("questions")[1]["messages"][-3:]]
+        assert [False] * 3 == [result["success"] for result in results]
+        assert "there are read_journal, search_journal, recall_memories" in results[0]["error"]
+        assert "limit" in results[1]["error"]
+        assert "say in a few words" in results[2]["error"]
         assert "hi" not in str(self.tom.heard_from(self.ada))
 
     def test_looking_for_ever_ends(self) -> None:
@@ -266,11 +266,11 @@ class TestEveryKey(InnerCase):
     def act(self, kind: ContextType, **fields: Any) -> list[Any]:
         """Configure a context of turns and compose its request and bounds."""
         self.set(context_configs={str(kind): fields} if fields else {})
-        found = next_prompt(self.ada_script, self.tom, kind)
-        pattern = preparation.pattern_of(self.ada_script, found.turn, found.inputs)
+        draft = next_prompt(self.ada_script, self.tom, kind)
+        pattern = preparation.pattern_of(self.ada_script, draft.turn, draft.inputs)
         # The reasons name the setting, so they would differ even without an effect.
         bounds = replace(pattern, reasons=())
-        return [found.prompt.messages, found.prompt.max_tokens, sorted(found.specs), bounds]
+        return [draft.prompt.messages, draft.prompt.max_tokens, sorted(draft.specs), bounds]
 
     def test_each_key_of_a_turns_contexts(self) -> None:
         """Contexts of turns have three keys more."""
@@ -321,9 +321,9 @@ class TestBounds(InnerCase):
             self.sleep_through()
             consolidation.wake_up(self.ada_script, "a test")
             self.clock.advance(24 * HOUR)
-            told = self.asked("facts")[-1]["messages"][-1]["content"]
-            assert told.startswith(frame.partition("{")[0])
-            assert "1: " in told or "1 (" in told
+            text = self.asked("facts")[-1]["messages"][-1]["content"]
+            assert text.startswith(frame.partition("{")[0])
+            assert "1: " in text or "1 (" in text
 
     def test_what_a_token_budget_cannot_hold(self) -> None:
         """The subject is cut by lines; if even that does not fit, the step is put off."""

@@ -278,12 +278,12 @@ class TestNobody(QuestionsTest):
         bert.clock = self.clock
         body.locks.add("ai_control:perm(Builder)")
         self.log_in("Bill", "Builder")
-        came, kept = self.put(), self.put(bert, self.limit("tick 2"))
+        came, berts = self.put(), self.put(bert, self.limit("tick 2"))
         self.log_out(self.account)
         self.clock.advance(9.9)
-        assert ([], []) == (came, kept)
+        assert ([], []) == (came, berts)
         self.clock.advance(0.1)
-        assert ([NOBODY], []) == (came, kept)
+        assert ([NOBODY], []) == (came, berts)
         assert 1 == len(self.open_numbers(bert))
         assert "nobody" == self.events()[-1]
 
@@ -311,5 +311,5 @@ class TestNobody(QuestionsTest):
 
 @pytest.mark.parametrize("name", ["ask", "ask_about_call", "pending", "discard_all"])
 def test_the_door_has_what_others_use(name: str) -> None:
-    found: Any = getattr(approvals, name)
-    assert found.__doc__
+    value: Any = getattr(approvals, name)
+    assert value.__doc__

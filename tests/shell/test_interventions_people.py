@@ -107,9 +107,9 @@ class TestInTurn(PeopleTest):
     def test_she_asks_about_so_many_calls_at_once(self) -> None:
         """A limit on open questions about calls keeps a model from flooding people."""
         for number in range(25):
-            told = self.call("dig", number=number)
+            result = self.call("dig", number=number)
         assert 20 == len(self.open_numbers())
-        assert "20 questions are open already" in told.text
+        assert "20 questions are open already" in result.text
 
     def test_neither_a_login_nor_a_start_fails_for_a_question(self) -> None:
         """The stored question is damaged."""

@@ -53,14 +53,14 @@ class TestQueue(SafetyTest):
         assert [RETURNED] == self.mira.heard_from(self.ada)
 
     def test_b11_the_words_say_what_was_dropped(self) -> None:
-        told = operations.stop(self.ada_script, "test", by="Tom").message
+        message = operations.stop(self.ada_script, "test", by="Tom").message
         dropped = (
             "One call in flight was dropped; 100 waiting messages were returned to Tom and Mira."
         )
         clear = "assistant emergency clear Ada"
         assert (
             f"Ada is stopped. {dropped} It stays stopped across restarts. To let it go on: {clear}"
-            == told
+            == message
         )
         (line,) = self.sent_to_staff()
         assert line.endswith(f"Ada is stopped: test. {dropped} To let it go on: {clear}")
@@ -73,17 +73,17 @@ class TestQueue(SafetyTest):
         operations.stop(self.ada_script, "first", by="Tom")
         before = self.stored("lockout")
         with self.audited() as records:
-            told = operations.stop(self.ada_script, "second", by="Mira").message
-        assert "Ada is already stopped. To let it go on: assistant emergency clear Ada" == told
+            message = operations.stop(self.ada_script, "second", by="Mira").message
+        assert "Ada is already stopped. To let it go on: assistant emergency clear Ada" == message
         assert ([], 1, 1) == (records, len(self.sent_to_staff()), self.returns(self.tom))
         assert before == self.stored("lockout")
 
 
 class TestWhileIdle(SafetyTest):
     def test_b12_idle_is_harmless(self) -> None:
-        told = operations.stop(self.ada_script, "test").message
+        message = operations.stop(self.ada_script, "test").message
         expected = "Ada is stopped. It stays stopped across restarts. To let it go on: "
-        assert f"{expected}assistant emergency clear Ada" == told
+        assert f"{expected}assistant emergency clear Ada" == message
         assert [] == self.tom.heard_from(self.ada)
         operations.clear(self.ada_script)
         self.ask("whisper Ada = hello", whispers("Hello."))
@@ -108,9 +108,9 @@ class TestTools(SafetyTest):
 
     def stop(self) -> str:
         """Stop her and let everything run that is due."""
-        told = operations.stop(self.ada_script, "test").message
+        message = operations.stop(self.ada_script, "test").message
         pump()
-        return told
+        return message
 
     def test_b12_during_a_tool_that_others_notice(self) -> None:
         """The tool may have had its effect, so it is recorded and never repeated."""
@@ -164,9 +164,9 @@ class TestQuestions(SafetyTest):
 
     def test_b12_during_an_open_question(self) -> None:
         self.forget()
-        told = operations.stop(self.ada_script, "test").message
+        message = operations.stop(self.ada_script, "test").message
         returned = "one waiting message was returned to Tom."
-        assert f"Ada is stopped. One open question was withdrawn; {returned} It stays" in told
+        assert f"Ada is stopped. One open question was withdrawn; {returned} It stays" in message
         assert [] == approvals.pending(self.ada_script)
         answers: list[operations.Result] = []
         answered = operations.answer(self.question.number, self.tom, "yes", is_staff=True)
@@ -204,8 +204,8 @@ class TestWhoIsTold(SafetyTest):
         self.queue(1, self.tom)
         self.ada_script.work.muted.add(self.person(self.tom))
         self.mira.delete()
-        told = operations.stop(self.ada_script, "test").message
-        assert "2 waiting messages could not be returned." in told
+        message = operations.stop(self.ada_script, "test").message
+        assert "2 waiting messages could not be returned." in message
         assert 0 == self.returns(self.tom)
 
     def test_not_another_assistant(self) -> None:
@@ -213,16 +213,16 @@ class TestWhoIsTold(SafetyTest):
         _, brass = self.make("Brass")
         stored = self.event("b1", brass).as_stored() | {"hops": 1}
         self.ada_script.work.inbox = [stored]
-        told = operations.stop(self.ada_script, "test").message
-        assert "One waiting message could not be returned." in told
+        message = operations.stop(self.ada_script, "test").message
+        assert "One waiting message could not be returned." in message
 
     def test_one_that_fails_keeps_no_other_from_it(self) -> None:
         self.queue(1, self.tom)
         self.queue(1, self.mira)
         self.ada_script.work.inbox.insert(0, {"id": "broken"})
         self.tom.msg = _broken
-        told = operations.stop(self.ada_script, "test").message
-        assert "One waiting message was returned to Mira; one waiting message could" in told
+        message = operations.stop(self.ada_script, "test").message
+        assert "One waiting message was returned to Mira; one waiting message could" in message
         assert (State.STOPPED, 1) == (state_of(self.ada_script), self.returns(self.mira))
 
     def test_without_a_body_she_is_stopped_all_the_same(self) -> None:
@@ -238,13 +238,13 @@ class TestTrouble(SafetyTest):
         """She is stopped in this process, and staff know that it is not stored."""
         self.type(self.tom, "whisper Ada = hello")
         with connection.execute_wrapper(_refuse_writes):
-            told = operations.stop(self.ada_script, "test").message
+            message = operations.stop(self.ada_script, "test").message
             several: list[str] = []
             ending = operations.stop_all([self.ada_script], "test")
             ending.addCallback(lambda done: several.append(done.message))
-        assert "could not be stored: it holds until a restart" in told
+        assert "could not be stored: it holds until a restart" in message
         assert "could not be stored: it holds until a restart (Ada)." in several[0]
-        assert "across restarts" not in told + several[0]
+        assert "across restarts" not in message + several[0]
         shown = operations.status(self.ada_script).data
         assert (True, State.STOPPED) == (shown.emergency_stop, shown.state)
         assert 1 == self.model.cancelled

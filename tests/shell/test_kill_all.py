@@ -111,8 +111,8 @@ class TestAll(SafetyTest):
         for script in (self.ada_script, brass_script):
             script.attributes.reset_cache()
             assert State.STOPPED is state_of(script)
-            told = log.audit_log(script, limit=9, events=("TickCompleted",)).data
-            assert (1, 1) == (script.db.usage["calls"], len(told.entries))
+            page = log.audit_log(script, limit=9, events=("TickCompleted",)).data
+            assert (1, 1) == (script.db.usage["calls"], len(page.entries))
 
 
 class TestMany(SafetyTest):
@@ -143,8 +143,8 @@ class TestMany(SafetyTest):
     def test_no_tool_is_run_by_hand_for_those_that_wait(self) -> None:
         *_, last = crowd = self.many()
         stop_all(crowd, "a fire", "Tom")
-        told = execute_tool(last, "look", {}, person=self.tom).result.message
-        assert f"{last.key} cannot do anything now: an emergency stop is active." == told
+        message = execute_tool(last, "look", {}, person=self.tom).result.message
+        assert f"{last.key} cannot do anything now: an emergency stop is active." == message
         assert not last.db.emergency_stop
         pump()
         assert operations.clear(last).ok
@@ -179,8 +179,8 @@ class TestMany(SafetyTest):
         *_, last = crowd = self.many()
         with self.audited() as records:
             stopped = stop_all(crowd, "a fire", "Tom")
-            told = operations.stop(last, "test", by="Mira").message
-        assert "is already stopped" in told
+            message = operations.stop(last, "test", by="Mira").message
+        assert "is already stopped" in message
         assert (PORTION + 1, "Tom") == (stopped.result, last.db.lockout["by"])
         assert PORTION + 1 == [event for event, _ in records].count("EmergencyStopTriggered")
         assert 1 == len(self.sent_to_staff())
@@ -303,12 +303,12 @@ class TestPortions(SafetyTest):
             stop_all(self.crowd, "a fire", "Tom")
         with self.audited() as records:
             pump()
-        told = [
+        events = [
             (event, facts.get("by"))
             for event, facts in records
             if event in ("TickCompleted", "EmergencyStopTriggered")
         ]
-        assert [("TickCompleted", None), ("EmergencyStopTriggered", "Tom")] * 5 == told
+        assert [("TickCompleted", None), ("EmergencyStopTriggered", "Tom")] * 5 == events
         assert {1} == {script.db.usage["calls"] for script in self.crowd}
 
     def test_a_call_that_ends_after_its_turn_is_void_is_recorded_once(self) -> None:
@@ -317,8 +317,8 @@ class TestPortions(SafetyTest):
         noted = {"tool": "page", "call_id": "c1", "arguments": {}}
         state.write(self.ada_script, current_tool_call=turns.as_noted(turn) | noted)
         result, spec = ToolResult(True, "paged"), ToolSpec("page", "", {})
-        told = executions.tool_executed(turn, call, result, seconds=0.0, spec=spec)
-        self.ada_script.work.unkept.append(told)
+        fact = executions.tool_executed(turn, call, result, seconds=0.0, spec=spec)
+        self.ada_script.work.unkept.append(fact)
         with self.audited() as records:
             stop_all(self.crowd, "a fire", "Tom")
             pump()

@@ -262,10 +262,10 @@ class TestCost(LedgerTest):
             self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
         with CaptureQueriesContext(connection) as taken:
             self.store.settle(self.reserve(), TokenUsage(1, 1), NOON)
-        made = [query["sql"] for query in taken]
-        statements = [sql for sql in made if "SAVEPOINT" not in sql]
+        queries = [query["sql"] for query in taken]
+        statements = [sql for sql in queries if "SAVEPOINT" not in sql]
         reads = int(connection.vendor != "sqlite")  # SQLite returns the updated rows
-        assert 2 + reads == len(statements), "\n".join(made)
+        assert 2 + reads == len(statements), "\n".join(queries)
 
     def test_nothing_to_write_costs_nothing(self) -> None:
         reservation = self.reserve()

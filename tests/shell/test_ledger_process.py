@@ -166,10 +166,10 @@ class TestProcess(LedgerTest):
     def test_missing_tables_let_no_call_through(self) -> None:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_modelcall RENAME TO elsewhere")
-        told = "type: evennia migrate"
-        with pytest.raises(ConfigurationError, match=told), transaction.atomic():
+        hint = "type: evennia migrate"
+        with pytest.raises(ConfigurationError, match=hint), transaction.atomic():
             self.reserve()
-        with pytest.raises(ConfigurationError, match=told), transaction.atomic():
+        with pytest.raises(ConfigurationError, match=hint), transaction.atomic():
             ledger.report(Scope.ASSISTANT, "Ada", OPEN, NOON)
 
     @pytest.mark.skipif(postgres.is_default(), reason="a test's transaction is broken by it there")

@@ -100,7 +100,7 @@ class TestWarnings(LedgerTest):
             game=Caps(), assistant=Caps(tokens_per_day=1000), player=Caps(), calls_in_flight=0
         )
         other = LedgerStore()
-        told = [
+        lines = [
             (number, reservation.warnings)
             for number in range(1, 11)
             if (reservation := self.reserve(config, store=(self.store, other)[number % 2])).warnings
@@ -109,7 +109,7 @@ class TestWarnings(LedgerTest):
             "assistant ada 2026-11-21: 800 of 1,000 tokens are used "
             "(budget_config.assistant.tokens_per_day)"
         )
-        assert [(8, [text])] == told
+        assert [(8, [text])] == lines
         assert ("budget_near", "Ada", {"text": text}) == self.recorded[-1]
         assert 1 == len(self.recorded)
         tomorrow = self.reserve(config, at=NOON + DAY, wanted=need(500, 400))
@@ -176,8 +176,8 @@ class TestKilled(LedgerTest):
     def test_a_call_is_cut_off_once(self) -> None:
         """Two processes may find the same orphan at the same moment."""
         self.killed(self.dead())
-        found = ModelCall.objects.get()
-        assert (True, False) == (upkeep.close_orphan(found), upkeep.close_orphan(found))
+        call = ModelCall.objects.get()
+        assert (True, False) == (upkeep.close_orphan(call), upkeep.close_orphan(call))
         self.assert_consistent()
 
     def test_an_ending_that_waited_long_to_be_written(self) -> None:
@@ -219,11 +219,11 @@ class TestUpkeep(LedgerTest):
         self.use(5, 5)
         self.use(5, 5, at=NOON + 2 * DAY)
         periods = {account.period for account in accounts_of("Ada", "", NOON)}
-        kept = set(BudgetTotal.objects.values_list("period", flat=True))
-        assert {"2026-11-21 12:00"} == periods - kept
+        rest = set(BudgetTotal.objects.values_list("period", flat=True))
+        assert {"2026-11-21 12:00"} == periods - rest
         self.use(5, 5, at=NOON + 91 * DAY)
-        kept = set(BudgetTotal.objects.values_list("period", flat=True))
-        assert {"", "2026-11"} == periods & kept
+        rest = set(BudgetTotal.objects.values_list("period", flat=True))
+        assert {"", "2026-11"} == periods & rest
         assert 2 == ModelCall.objects.count()
         assert 15 == self.total().prompt_tokens
 

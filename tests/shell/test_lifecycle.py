@@ -232,10 +232,10 @@ class TestClone(SafetyTest):
         self.ada_script.refresh_from_db()
         self.room1.locks.add("teleport_here:perm(Builder)")
         self.mira.account.permissions.add("Builder")
-        made = lifecycle.clone_assistant(
+        result = lifecycle.clone_assistant(
             self.ada_script, "Bea", location=self.room1, person=self.mira
         )
-        assert self.room1 == made.data.character.location
+        assert self.room1 == result.data.character.location
 
     def test_what_is_wrong_is_not_copied(self) -> None:
         assert not lifecycle.clone_assistant(self.ada_script, "Ada").ok

@@ -55,11 +55,11 @@ class TestDelete(DeleteTest):
         self.forget()
         with (
             mock.patch.object(logger, "log_err") as errors,
-            mock.patch.object(logger, "log_info") as told,
+            mock.patch.object(logger, "log_info") as log,
         ):
             assert self.delete().ok
         assert [] == errors.call_args_list
-        lines = [call.args[0] for call in told.call_args_list]
+        lines = [call.args[0] for call in log.call_args_list]
         assert "[assistant] Ada is stopped: it is deleted: deleted by Tom" in lines
         assert not any("emergency" in line for line in self.tom.seen)
 
@@ -134,9 +134,9 @@ class TestDelete(DeleteTest):
         account = create_account("Keeper", "", "lanterns-are-bright", typeclass=AssistantAccount)
         account.db.assistant_body = self.ada
         assert self.delete().ok
-        kept = AccountDB.objects.get(username="Keeper")
-        assert not kept.attributes.has("assistant_body")
-        kept.delete()
+        keeper = AccountDB.objects.get(username="Keeper")
+        assert not keeper.attributes.has("assistant_body")
+        keeper.delete()
 
 
 class TestRefused(DeleteTest):
@@ -144,8 +144,8 @@ class TestRefused(DeleteTest):
         self.account.puppet_object(self.session, self.ada)
         try:
             result = self.delete()
-            told = "Someone controls Ada's body; they have to leave it first (ooc)."
-            assert (told, ProblemKind.CONFLICT) == (result.message, result.problem)
+            message = "Someone controls Ada's body; they have to leave it first (ooc)."
+            assert (message, ProblemKind.CONFLICT) == (result.message, result.problem)
             assert not state.read(self.ada_script, "emergency_stop")
         finally:
             self.account.unpuppet_object(self.session)
@@ -165,18 +165,18 @@ class TestRefused(DeleteTest):
         result = self.delete(script)
         assert ProblemKind.UNAVAILABLE is result.problem
         assert "Brass is stopped, and could not be deleted: at_object_delete" in result.message
-        found = operations.find_assistant("Brass")
-        assert found is not None
-        assert state.read(found, "emergency_stop")
-        assert "A knocker." == state.read(found, "persona")
+        assistant = operations.find_assistant("Brass")
+        assert assistant is not None
+        assert state.read(assistant, "emergency_stop")
+        assert "A knocker." == state.read(assistant, "persona")
         assert body.pk is not None
         assert [] == list(self.folder.iterdir())
-        assert found is body.assistant_script
-        assert operations.clear(found, by="Tom").ok
-        self.answer_at_once(found)
+        assert assistant is body.assistant_script
+        assert operations.clear(assistant, by="Tom").ok
+        self.answer_at_once(assistant)
         self.ask("whisper brass = hello", whispers("Still here."))
         assert 'Brass whispers: "Still here."' in self.tom.heard_from(body)
         body.may_go = True
-        assert self.delete(found).ok
+        assert self.delete(assistant).ok
         assert None is operations.find_assistant("Brass")
         assert not ObjectDB.objects.filter(db_key="Brass").exists()

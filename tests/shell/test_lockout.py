@@ -116,10 +116,10 @@ class TestLocked(LockoutTest):
                 pump()
         assert lockout_of(self.ada_script) is None
         assert [] == self.model.bodies
-        (told,) = self.sent_to_staff()
-        assert "Ada cannot use its model because the shared ledger does not" in told
-        assert "Look: assistant budget Ada" in told
-        assert "  Ada: the shared ledger does not answer. Further problems of this kind" in told
+        (text,) = self.sent_to_staff()
+        assert "Ada cannot use its model because the shared ledger does not" in text
+        assert "Look: assistant budget Ada" in text
+        assert "  Ada: the shared ledger does not answer. Further problems of this kind" in text
         self.model.answers.append(whispers("Hello."))
         self.type(self.tom, "whisper Ada = hello")
         pump()
@@ -200,8 +200,8 @@ class TestTrouble(LockoutTest):
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         line, detail = self.sent_to_staff()[-1].split("\n")
         assert "Ada could not answer Mira: something in the game itself failed." in line
-        told = "  game_error, the game's database failed: database is locked (it locks nobody)"
-        assert told == detail
+        cause = "  game_error, the game's database failed: database is locked (it locks nobody)"
+        assert cause == detail
         self.ask("whisper Ada = and now?", whispers("Hello."))
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 

@@ -44,10 +44,10 @@ class LoopTest(HearingTest):
 
     def audited(self, start: Any, answer: Any) -> tuple[int, list[str]]:
         """The number of answers, and the `hop_limit` lines of the log."""
-        with mock.patch.object(logger, "log_info") as told:
+        with mock.patch.object(logger, "log_info") as log:
             start()
             count = self.talk_until_silent(answer)
-        lines = [call.args[0] for call in told.call_args_list]
+        lines = [call.args[0] for call in log.call_args_list]
         return count, [line for line in lines if "[AI_AUDIT] hop_limit " in line]
 
 

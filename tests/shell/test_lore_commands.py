@@ -15,9 +15,9 @@ class LoreTest(RememberingTest):
     def add(self, head: str, text: str) -> int:
         """Add lore. Returns its number."""
         shown = self.typed(f"aimemory lore add {head} = {text}")
-        found = re.fullmatch(r"Lore (\d+) is added\.", shown)
-        assert found is not None, shown
-        return int(found[1])
+        match = re.fullmatch(r"Lore (\d+) is added\.", shown)
+        assert match is not None, shown
+        return int(match[1])
 
     def lore(self) -> list[dict[str, object]]:
         """All lore."""
@@ -56,14 +56,14 @@ class TestLore(LoreTest):
         assert "There is no lore yet" in self.typed("aimemory lore")
         assert f"There is no lore {number}" in self.typed(f"aimemory lore remove {number}")
         audit.flush()
-        found = audit.application().page(audit.GAME, limit=50, events=("lore_changed",))
-        told = [entry.details for entry in reversed(found)]
-        assert ["added", "changed", "removed"] == [details["change"] for details in told]
-        assert ["Tom"] * 3 == [details["by"] for details in told]
-        assert "dark" not in str(told)
+        entries = audit.application().page(audit.GAME, limit=50, events=("lore_changed",))
+        changes = [entry.details for entry in reversed(entries)]
+        assert ["added", "changed", "removed"] == [details["change"] for details in changes]
+        assert ["Tom"] * 3 == [details["by"] for details in changes]
+        assert "dark" not in str(changes)
 
     def test_what_cannot_be(self) -> None:
-        for line, told in (
+        for line, answer in (
             ("add = x", "There is no"),
             ("add lamp", "There is no"),
             ("add lamp =", "there is nothing to remember"),
@@ -78,7 +78,7 @@ class TestLore(LoreTest):
             ("remove 1 = x", "There is no"),
             ("dance", "There is no"),
         ):
-            assert told in self.typed(f"aimemory lore {line}"), line
+            assert answer in self.typed(f"aimemory lore {line}"), line
         assert [] == self.lore()
 
     def test_who_changes_it(self) -> None:

@@ -40,8 +40,8 @@ HARBOUR = {"pack": "harbour", "entries": [{"id": "a", "text": "x", "keywords": [
 
 def quest_state(being: Any, quest: str) -> str | None:
     """The state of a quest, as a game keeps it."""
-    found: str | None = being.attributes.get(f"quest_{quest}")
-    return found
+    state: str | None = being.attributes.get(f"quest_{quest}")
+    return state
 
 
 def broken_state(being: Any, quest: str) -> str:
@@ -58,9 +58,9 @@ class PackTest(CardTest):
 
     def changed(self, pack: Any, **more: Any) -> tuple[int, int, int, int]:
         """The counts of an import: added, changed, removed, unchanged."""
-        found = lore_packs.read(json.dumps(pack).encode())
-        assert found.ok, found.message
-        data = lore_packs.import_pack(found.data, by="Tom", **more).data
+        result = lore_packs.read(json.dumps(pack).encode())
+        assert result.ok, result.message
+        data = lore_packs.import_pack(result.data, by="Tom", **more).data
         return data.added, data.changed, data.removed, data.unchanged
 
     def texts(self) -> list[str]:
@@ -82,9 +82,9 @@ class TestPacks(PackTest):
         assert 3 == len(self.texts())
         assert "harbour: 3 entries" in self.typed("assistant lore")
         audit.flush()
-        (told,) = audit.application().page(audit.GAME, limit=9, events=("lore_changed",))
+        (entry,) = audit.application().page(audit.GAME, limit=9, events=("lore_changed",))
         assert ("brought in", "harbour", "Tom") == tuple(
-            told.details[name] for name in ("change", "key", "by")
+            entry.details[name] for name in ("change", "key", "by")
         )
 
     def test_the_same_again_changes_nothing(self) -> None:
@@ -147,15 +147,15 @@ class TestPacks(PackTest):
 
     def test_nothing_is_stored_of_what_is_wrong(self) -> None:
         room = {**HARBOUR["entries"][0], "audience": "room #99999"}  # type: ignore[index]
-        for text, told in (
+        for text, problem in (
             (json.dumps({**HARBOUR, "entries": [room]}), "entry 'a'.audience: there is no room"),
             ('{"pack": "harbour"}', "a pack has `pack` and `entries`"),
             ('{"pack": "a", "pack": "b"}', "a name is repeated"),
             ('{"pack": "a"} = ada', "nothing can follow the pack"),
             ("none.yaml", "there is no file 'none.yaml'"),
         ):
-            assert told in self.typed(f"assistant lore import {text}"), text
-        for raw, told in (
+            assert problem in self.typed(f"assistant lore import {text}"), text
+        for raw, problem in (
             (b"pack: [", "neither JSON nor plain YAML"),
             (b"a: &x [1]\nb: *x", "line 1: & and * are not allowed"),
             (b"pack: a\nentries:\n- {id: a, id: b}", "line 3: a name is repeated"),
@@ -167,7 +167,7 @@ class TestPacks(PackTest):
             (b"# " * 600_000, "has more than 1,048,576 bytes"),
         ):
             self.put("odd.yaml", raw)
-            assert told in self.typed("assistant lore import odd.yaml"), raw[:40]
+            assert problem in self.typed("assistant lore import odd.yaml"), raw[:40]
         assert [] == self.texts()
         assert "There is no lore pack none." in self.typed("assistant lore export none")
         assert "it must be a name of" in self.typed("assistant lore export No/ne")
@@ -177,9 +177,9 @@ class TestPacks(PackTest):
 class TestConditions(PackTest):
     def test_a_tag_of_whoever_asks(self) -> None:
         self.given("assistant lore import harbour.yaml")
-        told = self.told("whisper Ada = Tell me of the lighthouse.")
-        assert "The lighthouse burns whale oil, says Ada." in told
-        assert SECRET not in told
+        text = self.told("whisper Ada = Tell me of the lighthouse.")
+        assert "The lighthouse burns whale oil, says Ada." in text
+        assert SECRET not in text
         self.tom.tags.add("keeper", category="guild")
         assert SECRET in self.told("whisper Ada = And of the lighthouse?")
         assert "Fog hides the reef." in self.told("whisper Ada = hello")
@@ -211,22 +211,22 @@ class TestConditions(PackTest):
         self.changed({"pack": "harbour", "entries": [entry]})
         for path in ("", "tests.shell.test_lore_packs.broken_state"):
             with override_settings(EVENNIA_AI_QUEST_STATE=path):
-                told = self.told("whisper Ada = hello")
-                assert ("hello" in told, "It rains." in told) == (True, False), path
+                text = self.told("whisper Ada = hello")
+                assert ("hello" in text, "It rains." in text) == (True, False), path
 
     def test_it_leaves_room_for_memories(self) -> None:
         """Constant lore, however much, does not crowd out recollections."""
         self.remember("The atlas is in the east tower.", kind="fact", audience=WORLD)
         entries = [{"id": n, "text": n * 1_000, "constant": True} for n in "abcd"]
         self.changed({"pack": "harbour", "entries": entries})
-        told = self.told("whisper Ada = Where is the atlas?")
-        assert (True, True) == ("aaaa" in told, "The atlas is in the east tower." in told)
+        text = self.told("whisper Ada = Where is the atlas?")
+        assert (True, True) == ("aaaa" in text, "The atlas is in the east tower." in text)
 
     def test_what_is_long_is_told_whole(self) -> None:
         words = " ".join(f"Word {number} of it is here." for number in range(40))
         self.changed({"pack": "harbour", "entries": [{"id": "a", "text": words, "constant": True}]})
-        told = self.told("whisper Ada = hello")
-        assert [] == [n for n in range(40) if f"Word {n} of it is here." not in told]
+        text = self.told("whisper Ada = hello")
+        assert [] == [n for n in range(40) if f"Word {n} of it is here." not in text]
 
     def test_what_staff_change_holds_until_the_pack_comes_again(self) -> None:
         self.changed(HARBOUR)

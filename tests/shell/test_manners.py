@@ -63,10 +63,10 @@ class TestBurst(MannersTest):
         self.type(self.tom, "whisper Ada = four")
         self.model.answers.extend([completion(None, ("noop", {}))] * 3)
         self.after(0.1)
-        told = [self.prompt(number) for number in range(3)]
-        firsts = [text.split(": ")[1].split("\n")[0] for text in told]
+        prompts = [self.prompt(number) for number in range(3)]
+        firsts = [text.split(": ")[1].split("\n")[0] for text in prompts]
         assert ['"one"', '"two"', '"three"'] == firsts
-        assert told[0].endswith('"four"')
+        assert prompts[0].endswith('"four"')
 
     def test_a_question_is_stored_before_the_wait(self) -> None:
         """A process that dies within the wait still has it."""
@@ -199,8 +199,8 @@ class TestLimits(MannersTest):
             for count in (9, 3):
                 self.ask_often(count)
                 self.clock.advance(LOG_INTERVAL_SECONDS)
-        told = [line.partition("dropped: ")[2].partition(".")[0] for line in lines]
-        assert ["1 message", "7 messages"] == told
+        reasons = [line.partition("dropped: ")[2].partition(".")[0] for line in lines]
+        assert ["1 message", "7 messages"] == reasons
         assert all("(max_pending_events)" in line for line in lines)
 
 

@@ -42,8 +42,8 @@ class TestInjection(MemoryTest):
                 with self.subTest(nasty=nasty, seeker=seeker):
                     assert all(map(is_audience, seeker.audiences))
                     for query in (f"the hidden treasure {nasty}", nasty or "treasure"):
-                        found = recalling.search(self.ada_script, query, seeker)
-                        assert [] == found.result
+                        outcome = recalling.search(self.ada_script, query, seeker)
+                        assert [] == outcome.result
 
     def test_no_name_opens_anything(self) -> None:
         for nasty in NASTY:
@@ -51,25 +51,25 @@ class TestInjection(MemoryTest):
                 for being in (self.ada, self.mira):
                     being.tags.clear(category="faction")
                     being.tags.add(nasty or "x", category="faction")
-                said = {"sender_name": nasty, "place": nasty}
-                turn = self.turn(f"the hidden treasure {nasty}", person=self.mira, **said)
+                fields = {"sender_name": nasty, "place": nasty}
+                turn = self.turn(f"the hidden treasure {nasty}", person=self.mira, **fields)
                 assert "hidden" not in self.recalled(turn)
 
     def test_nobody_is_taken_for_another_by_an_id(self) -> None:
         mine = self.id_of(self.tom)
         for other in (mine + "1", mine[1:], mine.replace("#", ""), f" {mine}", mine + "\n"):
             with self.subTest(other=other):
-                found = recalling.search(
+                outcome = recalling.search(
                     self.ada_script, "the hidden treasure", Seeker(other, is_private=True)
                 )
-                assert [] == found.result
+                assert [] == outcome.result
 
     def recalled(self, turn: Any) -> str:
         """The memories that are recalled in a turn, as text."""
-        found: list[Any] = []
-        Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(found.append)
-        assert "" == found[0].problem
-        return str(found[0].memories)
+        results: list[Any] = []
+        Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(results.append)
+        assert "" == results[0].problem
+        return str(results[0].memories)
 
     def test_the_control(self) -> None:
         """Tom does recall his own secret, so the empty results above mean something."""

@@ -275,8 +275,8 @@ class TestLeaks(MemoryTest):
             self.model.bodies.clear()
             work = self.ada_script.work
             work.overheard = []
-            told = {name for name, deed in history if deed in ("page", "is told")}
-            for name in sorted(told):
+            names = {name for name, deed in history if deed in ("page", "is told")}
+            for name in sorted(names):
                 self.people[name].location = self.room1
                 work.history, work.talks = [], {}
                 state.write(self.ada_script, conversation_history=[])

@@ -69,8 +69,8 @@ class TestReading(RememberingTest):
         self.answer(self.mira, "assistant memory")
         assert [] == self.facts("memory_viewed")
         operations.what_is_known(self.ada_script, self.mira, by="Tom")
-        (told,) = self.facts("memory_viewed")
-        assert (self.miras, 1, "Tom") == (told["person"], told["count"], told["by"])
+        (fact,) = self.facts("memory_viewed")
+        assert (self.miras, 1, "Tom") == (fact["person"], fact["count"], fact["by"])
 
     def test_all_of_it_as_text(self) -> None:
         self.ada_script.db.notes = [
@@ -78,9 +78,9 @@ class TestReading(RememberingTest):
             {"number": 2, "text": "Toms", "at": 0.0, "person": self.toms, "is_private": True},
         ]
         self.remember("Mira came in", self.miras)
-        told = json.loads(self.answer(self.mira, "assistant memory export"))
-        assert ["Mira came in"] == [row["text"] for row in told["memories"]]
-        assert ["a note"] == [note["text"] for note in told["notes"]]
+        data = json.loads(self.answer(self.mira, "assistant memory export"))
+        assert ["Mira came in"] == [row["text"] for row in data["memories"]]
+        assert ["a note"] == [note["text"] for note in data["notes"]]
         for _ in range(40):
             self.remember("x" * 900, self.miras)
         shown = self.answer(self.mira, "assistant memory export ada")
@@ -110,8 +110,8 @@ class TestMending(RememberingTest):
         assert (mended, MENDED_TRUST, "manual") == (memory.text, memory.trust, memory.importance_by)
         assert memory.audience.startswith("person:")
         assert [{"key": memory.key, "person": self.miras}] == [
-            {name: told[name] for name in ("key", "person")}
-            for told in self.facts("memory_corrected")
+            {name: fact[name] for name in ("key", "person")}
+            for fact in self.facts("memory_corrected")
         ]
 
     def test_as_the_list_says_where_several_assistants_are(self) -> None:
@@ -223,8 +223,8 @@ class TestOptingOut(RememberingTest):
             self.mira, "assistant memory on"
         )
         assert [] == list(state.read(self.ada_script, "unremembered"))
-        told = [fact["is_remembered"] for fact in self.facts("remembering_changed")]
-        assert [True, False] == told
+        values = [fact["is_remembered"] for fact in self.facts("remembering_changed")]
+        assert [True, False] == values
         assert ["Mira came in"] == self.texts()
 
 

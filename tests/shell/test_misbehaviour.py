@@ -137,8 +137,8 @@ class TestFallback(MisbehaviourTest):
         """The fallback model is sent the results of the first one's calls."""
         row = Row("", (does(look()), refused(401, "no")), kept="look whisper", asked=2)
         self.check(replace(row, heard=('Ada whispers: "I stand in."',)))
-        told = self.other.read_calls()[0]["body"]["messages"]
-        assert ["assistant", "tool"] == [message["role"] for message in told][-2:]
+        messages = self.other.read_calls()[0]["body"]["messages"]
+        assert ["assistant", "tool"] == [message["role"] for message in messages][-2:]
 
     def test_both_fail(self) -> None:
         """Staff read the errors of both."""

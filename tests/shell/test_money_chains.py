@@ -55,8 +55,8 @@ class Talker:
     @staticmethod
     def name_in(body: Mapping[str, Any]) -> str:
         """The assistant whose prompt it is."""
-        found = ASKED.search(str(body["messages"][0]["content"]))
-        return found[1] if found else ""
+        match = ASKED.search(str(body["messages"][0]["content"]))
+        return match[1] if match else ""
 
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=NO_CAPS)
@@ -81,10 +81,10 @@ class ChainTest(DelegationTest):
     def by_person(self) -> Counter[str]:
         """Tokens in the ledger, by the person charged."""
         ledger.store().flush()
-        found: Counter[str] = Counter()
+        tokens: Counter[str] = Counter()
         for call in ModelCall.objects.all():
-            found[call.person] += call.prompt_tokens + call.completion_tokens
-        return found
+            tokens[call.person] += call.prompt_tokens + call.completion_tokens
+        return tokens
 
     def assert_all_is(self, person: Any, talker: Talker) -> None:
         """Assert that all tokens of the model are charged to one person."""

@@ -142,9 +142,9 @@ class TestEmbeddings(MemoryTest):
         real = services.memory()._embedder.embed_passages
 
         def embed(texts: Any) -> Any:
-            found = real(texts)
+            vectors = real(texts)
             emergency.stop_all([self.ada_script], "test")
-            return found
+            return vectors
 
         services.memory()._embedder.embed_passages = embed
         for number in range(60):
@@ -231,16 +231,16 @@ class TestStopped(MoneyTest):
         servers.specs, servers.call = lambda: {spec.name: spec}, call  # type: ignore[method-assign]
         servers.are_any = True
         self.addCleanup(services.remote_servers.cache_clear)
-        told: list[Any] = []
-        execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(told.append)
+        results: list[Any] = []
+        execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(results.append)
         pump()
         assert [spec.name] == asked
         emergency.stop_all([self.ada_script], "test")
         pump()
         assert [True] == cancelled
-        assert not told[0].ok
-        execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(told.append)
-        assert "cannot do anything now" in told[1].message
+        assert not results[0].ok
+        execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(results.append)
+        assert "cannot do anything now" in results[1].message
         assert [spec.name] == asked
 
 

@@ -65,22 +65,22 @@ class MonitoringTest(ShellTest):
 
 class TestHealth(MonitoringTest):
     def test_all_is_well(self) -> None:
-        found = self.health()
-        assert "ok" == found["status"]
-        assert 2 == found["assistants"]["waiting_for_event"]
-        assert 2 == sum(found["assistants"].values())
+        report = self.health()
+        assert "ok" == report["status"]
+        assert 2 == report["assistants"]["waiting_for_event"]
+        assert 2 == sum(report["assistants"].values())
         assert ("ok", "ok", 0, 0, 0) == tuple(
-            found[name] for name in ("database", "model", "breakers", "waiting", "questions")
+            report[name] for name in ("database", "model", "breakers", "waiting", "questions")
         )
 
     def test_what_each_does_is_counted(self) -> None:
         operations.set_enabled(self.brass_script, False)
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
-        found = self.health()
-        assert {"running": 1, "silent": 1} == {k: n for k, n in found["assistants"].items() if n}
-        assert 2 == found["waiting"]
-        assert "ok" == found["status"]
+        report = self.health()
+        assert {"running": 1, "silent": 1} == {k: n for k, n in report["assistants"].items() if n}
+        assert 2 == report["waiting"]
+        assert "ok" == report["status"]
 
     def test_one_is_stopped(self) -> None:
         """The game itself is well."""
@@ -96,48 +96,48 @@ class TestHealth(MonitoringTest):
     def test_no_assistants_at_all(self) -> None:
         self.ada_script.delete()
         self.brass_script.delete()
-        found = self.health()
-        assert ("ok", 0) == (found["status"], sum(found["assistants"].values()))
+        report = self.health()
+        assert ("ok", 0) == (report["status"], sum(report["assistants"].values()))
 
     def test_an_open_breaker_degrades(self) -> None:
         self.breaker().force_open()
-        found = self.health(with_reasons=True)
-        assert ("degraded", 1) == (found["status"], found["breakers"])
-        assert ["llm:scripted: breaker open"] == found["reasons"]
+        report = self.health(with_reasons=True)
+        assert ("degraded", 1) == (report["status"], report["breakers"])
+        assert ["llm:scripted: breaker open"] == report["reasons"]
 
     def test_wrong_settings_degrade(self) -> None:
         self.ada_script.db.safety_config = {"no such": 1}
-        found = self.health(with_reasons=True)
-        assert ("degraded", 1) == (found["status"], found["assistants"]["unable"])
-        assert "no such" in found["reasons"][0]
+        report = self.health(with_reasons=True)
+        assert ("degraded", 1) == (report["status"], report["assistants"]["unable"])
+        assert "no such" in report["reasons"][0]
 
     def test_a_model_that_is_not_set_up_degrades(self) -> None:
         with mock.patch.dict("os.environ", {"EVENNIA_AI_TOOL_MODE": "telepathy"}):
-            found = self.health(with_reasons=True)
-        assert ("degraded", "not set up") == (found["status"], found["model"])
-        assert "EVENNIA_AI_TOOL_MODE" in found["reasons"][0]
+            report = self.health(with_reasons=True)
+        assert ("degraded", "not set up") == (report["status"], report["model"])
+        assert "EVENNIA_AI_TOOL_MODE" in report["reasons"][0]
 
     def test_a_slow_database_degrades(self) -> None:
-        found = self.health(slow_seconds=0.0)
-        assert ("degraded", "slow") == (found["status"], found["database"])
+        report = self.health(slow_seconds=0.0)
+        assert ("degraded", "slow") == (report["status"], report["database"])
 
     def test_a_database_that_fails_degrades(self) -> None:
         """The text of the database error is not shown."""
         with connection.execute_wrapper(broken):
-            found = self.health(with_reasons=True)
-        told = ("degraded", "failed", "failed")
-        assert told == (found["status"], found["database"], found["memory"])
-        assert ["the database is failed"] == found["reasons"]
+            report = self.health(with_reasons=True)
+        states = ("degraded", "failed", "failed")
+        assert states == (report["status"], report["database"], report["memory"])
+        assert ["the database is failed"] == report["reasons"]
 
     def test_it_names_nobody_unless_asked(self) -> None:
         """No assistant, person, service or word is in the plain answer."""
         self.type(self.tom, "whisper Ada = the secret of the lamp")
         self.ada_script.db.safety_config = {"no such": 1}
         self.breaker().force_open()
-        found = monitoring.health()
-        told = f"{found.message} {plain(found.data)}"
+        result = monitoring.health()
+        text = f"{result.message} {plain(result.data)}"
         for word in ("Ada", "Brass", "Tom", "lamp", "no such", "llm:", "reasons"):
-            assert word not in told, told
+            assert word not in text, text
 
     def test_it_costs_one_statement(self) -> None:
         self.health()
@@ -164,8 +164,8 @@ class TestMetrics(MonitoringTest):
         }
         for name, row in metrics.METRICS.items():
             is_counter = name.endswith("_total")
-            found = families[name.removesuffix("_total")]
-            assert (KINDS[is_counter], row.text) == (found.type, found.documentation), name
+            metric = families[name.removesuffix("_total")]
+            assert (KINDS[is_counter], row.text) == (metric.type, metric.documentation), name
         assert "histogram" == families[metrics.TICKS].type
         assert len(families) == len(metrics.METRICS) + 1
         assert metrics.METRICS_TYPE.startswith("text/plain")
@@ -217,9 +217,9 @@ class TestMetrics(MonitoringTest):
 
     def test_a_ledger_that_cannot_be_read(self) -> None:
         with connection.execute_wrapper(broken):
-            found = {name for name, _ in self.scrape()}
-        assert "evennia_ai_assistants" in found
-        assert "evennia_ai_model_calls_total" not in found
+            names = {name for name, _ in self.scrape()}
+        assert "evennia_ai_assistants" in names
+        assert "evennia_ai_model_calls_total" not in names
 
     def test_breakers(self) -> None:
         """Credentials in an address are left out."""
@@ -288,9 +288,9 @@ class TestMetrics(MonitoringTest):
             self.tell("ToolExecuted", tool_name=f"tool_{number}", success=True)
             self.tell("TickCompleted", outcome=f"{number}")
             observing.count_request("GET", f"route-{number}", 200)
-        found = self.scrape()
+        samples = self.scrape()
         counts = [
-            sum(name == f"evennia_ai_{kind}_total" for name, _ in found)
+            sum(name == f"evennia_ai_{kind}_total" for name, _ in samples)
             for kind in ("tool_calls", "ticks", "api_requests")
         ]
         assert [201, 101, 101] == counts
@@ -307,9 +307,9 @@ class TestMetrics(MonitoringTest):
 
     def test_no_person_is_in_it(self) -> None:
         self.ask("whisper Ada = the secret lamp", whispers("Under the stairs."))
-        told = metrics.metrics().decode()
+        text = metrics.metrics().decode()
         for word in ("Tom", "Mira", "lamp", "stairs", "#"):
-            assert word not in told.replace("# HELP", "").replace("# TYPE", ""), word
+            assert word not in text.replace("# HELP", "").replace("# TYPE", ""), word
 
     def test_a_ledger_that_cannot_be_read_is_left_out(self) -> None:
         with connection.cursor() as cursor:

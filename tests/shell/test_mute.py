@@ -53,8 +53,8 @@ class TestCommand(MuteTest):
             assert shown == self.typed(line), line
             expected = [self.person(self.mira)] if muted else []
             assert expected == list(state.read(self.ada_script, "muted_by"))
-        told = "There is no assistant named edda. There are: Ada."
-        assert f"{told}\nUsage: assistant mute [<name>]" == self.typed("mute edda")
+        answer = "There is no assistant named edda. There are: Ada."
+        assert f"{answer}\nUsage: assistant mute [<name>]" == self.typed("mute edda")
 
     def test_it_holds_for_her_alone(self) -> None:
         self.make("Brass")
@@ -92,11 +92,11 @@ class TestUnheard(MuteTest):
     def test_whoever_whispers_to_one_they_muted_is_told(self) -> None:
         """The game tells it, not the assistant, and only for private words."""
         self.mute()
-        told = "You have muted Ada, so that was not heard. To undo: assistant unmute Ada"
+        text = "You have muted Ada, so that was not heard. To undo: assistant unmute Ada"
         for line, times in (("whisper Ada = hello", 1), ("say @ada hi", 0)):
             self.forget()
             self.type(self.mira, line)
-            assert times == self.mira.seen.count(told), line
+            assert times == self.mira.seen.count(text), line
         assert [] == self.mira.heard_from(self.ada)
 
     def test_what_was_said_before_is_not_told_any_more(self) -> None:
@@ -135,14 +135,14 @@ class TestSpared(MuteTest):
     def test_not_by_a_whisper(self) -> None:
         self.mute()
         self.ask("whisper Ada = tell Mira", whispers("Psst.", "Mira"), NOOP)
-        told = self.model.bodies[1]["messages"][-1]["content"]
-        assert "Mira wants to hear nothing from you; leave them be" in told
+        text = self.model.bodies[1]["messages"][-1]["content"]
+        assert "Mira wants to hear nothing from you; leave them be" in text
         assert [] == self.mira.heard_from(self.ada)
 
     def test_not_by_a_page(self) -> None:
         operations.set_muted(self.ada_script, self.account, True)
-        told = completion(None, ("page", {"target": "TestAccount", "message": "Psst."}))
-        self.ask("whisper Ada = page Tom", told, NOOP, person=self.mira)
+        reply = completion(None, ("page", {"target": "TestAccount", "message": "Psst."}))
+        self.ask("whisper Ada = page Tom", reply, NOOP, person=self.mira)
         assert (
             "TestAccount wants to hear nothing" in self.model.bodies[1]["messages"][-1]["content"]
         )

@@ -70,8 +70,8 @@ class TestOnce(NamedTest):
         self.model.answers.extend([reports_of(), reports_of("For Mira.")])
         assert [NOON] == self.outcome(self.put())
         self.refused(self.put("Where?"), Reason.TAKEN, "something else was asked")
-        (told,) = self.outcome(tell(self.ada_script, None, "When?", name=NAME))
-        assert ProblemKind.CONFLICT is told.problem
+        (result,) = self.outcome(tell(self.ada_script, None, "When?", name=NAME))
+        assert ProblemKind.CONFLICT is result.problem
         assert ["For Mira."] == self.outcome(self.put(asker=self.mira))
         assert 2 == PendingTask.objects.count()
 
@@ -121,8 +121,8 @@ class TestRestart(NamedTest):
         self.model.answers.append(reports_of())
         self.model.answer(reports_of())
         pump()
-        found = find_request(self.ada_script, None, NAME)
-        assert ("answered", NOON) == (found.data.state, found.data.answer)
+        result = find_request(self.ada_script, None, NAME)
+        assert ("answered", NOON) == (result.data.state, result.data.answer)
         calls = len(self.model.bodies)
         assert ([NOON], calls) == (self.outcome(self.put()), len(self.model.bodies))
 

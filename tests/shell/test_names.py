@@ -87,34 +87,34 @@ class NamesTest(HearingTest):
 
     def old_account(self, name: str) -> Any:
         """An account that had its name before an assistant took it."""
-        made = create_account("Somebody", None, GOOD_PASSWORD)
-        self.addCleanup(made.delete)
-        type(made).objects.filter(pk=made.pk).update(username=name)
-        made.__dict__["username"] = name  # Evennia has one instance in memory
-        return made
+        account = create_account("Somebody", None, GOOD_PASSWORD)
+        self.addCleanup(account.delete)
+        type(account).objects.filter(pk=account.pk).update(username=name)
+        account.__dict__["username"] = name  # Evennia has one instance in memory
+        return account
 
     def old_character(self, name: str, **options: Any) -> Any:
         """A character that had its name before an assistant took it."""
-        made = create_object(Person, key="Somebody", location=self.room1, **options)
-        type(made).objects.filter(pk=made.pk).update(db_key=name)
-        made.__dict__["db_key"] = name
-        return made
+        character = create_object(Person, key="Somebody", location=self.room1, **options)
+        type(character).objects.filter(pk=character.pk).update(db_key=name)
+        character.__dict__["db_key"] = name
+        return character
 
 
 class TestPlayers(NamesTest):
     def test_hole_a1_create_ada_pw(self) -> None:
         """The command `create` and the website's form both use this method."""
         for name in DISGUISED:
-            made, errors = DefaultAccount.create(username=name, password=GOOD_PASSWORD)
-            assert made is None, name
+            account, errors = DefaultAccount.create(username=name, password=GOOD_PASSWORD)
+            assert account is None, name
             assert "assistant" in " ".join(errors), errors
 
     def test_hole_a1_accounts_by_code_and_guests(self) -> None:
         count = DefaultAccount.objects.all_family().count()
         with pytest.raises(NameTakenError, match="Ada is an assistant of this game"):
             create_account("Ada", None, GOOD_PASSWORD)
-        made, errors = DefaultGuest.create(username="Ada", password=GOOD_PASSWORD, guest=True)
-        assert made is None
+        account, errors = DefaultGuest.create(username="Ada", password=GOOD_PASSWORD, guest=True)
+        assert account is None
         assert errors
         assert count == DefaultAccount.objects.all_family().count()
 
@@ -131,10 +131,10 @@ class TestPlayers(NamesTest):
         """The command and the website use different methods."""
         players = class_from_module(settings.BASE_CHARACTER_TYPECLASS)
         for name in DISGUISED:
-            told = self.call(CmdCharCreate(), name, caller=self.account)
-            assert "assistant" in told or "already exists" in told, told
-            made, errors = players.create(name, self.account)
-            assert made is None, name
+            text = self.call(CmdCharCreate(), name, caller=self.account)
+            assert "assistant" in text or "already exists" in text, text
+            character, errors = players.create(name, self.account)
+            assert character is None, name
             assert errors
         assert 0 == len(self.account.characters)
 
@@ -164,8 +164,8 @@ class TestPlayers(NamesTest):
 
     @PLAYERS
     def test_other_names_are_free(self) -> None:
-        made, errors = DefaultAccount.create(username="Adam", password=GOOD_PASSWORD)
-        self.addCleanup(made.delete)
+        account, errors = DefaultAccount.create(username="Adam", password=GOOD_PASSWORD)
+        self.addCleanup(account.delete)
         assert not errors
         self.mira.key = "Adalbert"
         self.mira.aliases.add("keeper of keys")
@@ -208,13 +208,13 @@ class TestStaff(NamesTest):
     @PLAYERS
     def test_hole_a1_staff_are_told(self) -> None:
         """A character of a class that is not the players' is made all the same."""
-        made = create_object(DefaultCharacter, key="4da", location=self.room1)
-        assert "4da" == made.key
-        told = self.sent_to_staff()[-1]
-        assert "a DefaultCharacter (a new one) called 4da has a name like the assistant Ada" in told
-        assert "Rename one of them" in told
-        made.aliases.add("the keeper")
-        assert f"({made.dbref}) called the keeper has a name like" in self.sent_to_staff()[-1]
+        keeper = create_object(DefaultCharacter, key="4da", location=self.room1)
+        assert "4da" == keeper.key
+        text = self.sent_to_staff()[-1]
+        assert "a DefaultCharacter (a new one) called 4da has a name like the assistant Ada" in text
+        assert "Rename one of them" in text
+        keeper.aliases.add("the keeper")
+        assert f"({keeper.dbref}) called the keeper has a name like" in self.sent_to_staff()[-1]
 
     def test_hole_a1_a_body_is_not_copied_under_its_name(self) -> None:
         """Evennia's `copy` would make a second body with a second script."""
@@ -231,7 +231,7 @@ class TestStaff(NamesTest):
             log: list[str] = []
             with mock.patch.object(logger, "log_warn", log.append):
                 guarding.report_clashes()
-            found = guarding.find_clashes()
+            clashes = guarding.find_clashes()
         assert [
             f"the character Ada ({impostor.dbref}) has a name like the assistant Ada; people may "
             "take one for the other.",
@@ -239,8 +239,8 @@ class TestStaff(NamesTest):
             "other.",
             "the guest The Keeper of GUEST_LIST has a name like the assistant Ada; people may take "
             "one for the other.",
-        ] == found
-        assert all(any(line in shown for shown in log) for line in found)
+        ] == clashes
+        assert all(any(line in shown for shown in log) for line in clashes)
         guarding.greet_staff(self.account)
         assert any(f"character Ada ({impostor.dbref})" in line for line in self.sent_to_staff())
         self.type(self.tom, "assistant check ada")
@@ -280,19 +280,19 @@ class TestAssistants(NamesTest):
             ("A|rda", "The name Ada holds a colour code"),
             ("A4ada", ""),
         ):
-            made = operations.create_assistant(name)
+            result = operations.create_assistant(name)
             if why == "":
-                assert made.ok, made.message
+                assert result.ok, result.message
             else:
-                assert not made.ok, name
-                assert (why or "does not begin") in made.message
+                assert not result.ok, name
+                assert (why or "does not begin") in result.message
         with override_settings(GUEST_LIST=["Guest1"]):
             assert "a guest named Guest1" in operations.create_assistant("Guest1").message
 
     def test_hole_a1_nor_by_an_alias(self) -> None:
         """An alias that it has already may stay."""
-        made = operations.create_assistant("Edda", aliases=["M1ra"])
-        assert (ProblemKind.CONFLICT, True) == (made.problem, "looks like Mira" in made.message)
+        result = operations.create_assistant("Edda", aliases=["M1ra"])
+        assert (ProblemKind.CONFLICT, True) == (result.problem, "looks like Mira" in result.message)
         later = update_assistant(self.ada_script, aliases=["the keeper", "TOM"])
         assert "There is a character named TOM already" in later.message
         assert update_assistant(self.ada_script, aliases=["the keeper", "adda"]).ok
@@ -319,9 +319,9 @@ class TestWhispers(NamesTest):
         self.type(self.mira, "whisper ada = hello")
         assert ["hello"] == self.bodies()
         assert [] == [line for line in impostor.seen if "hello" in line]
-        told = self.mira.seen[-1]
-        assert "That went to Ada, the assistant." in told
-        assert "whisper ada-2 = <message>" in told
+        text = self.mira.seen[-1]
+        assert "That went to Ada, the assistant." in text
+        assert "whisper ada-2 = <message>" in text
         self.type(self.mira, "whisper ada-2 = are you she?")
         assert any("are you she?" in line for line in impostor.seen)
         assert ["hello"] == self.bodies()
@@ -364,15 +364,15 @@ class TestPages(NamesTest):
     def test_hole_a1_page_ada_my_secret(self) -> None:
         """A page for the player is typed with a star."""
         namesake = self.old_account("Ada")
-        told = self.page("page ada = my secret")
+        text = self.page("page ada = my secret")
         self.page("page ada another one")
         assert ["my secret", "another one"] == self.bodies()
         assert not namesake.receiver_account_set.exists()
-        assert "page *Ada = <message>" in told
+        assert "page *Ada = <message>" in text
         for line in ("page *ada = for the player", "page *ada this too"):
             self.page(line)
-        kept = [message.message for message in namesake.receiver_account_set.all()]
-        assert ["for the player", "this too"] == sorted(kept)
+        texts = [message.message for message in namesake.receiver_account_set.all()]
+        assert ["for the player", "this too"] == sorted(texts)
         assert 2 == len(self.bodies())
 
     def test_by_an_alias(self) -> None:

@@ -30,7 +30,7 @@ ALWAYS = {"say", "whisper", "emote", "look", "noop", "recall_memories", "store_m
 
 def names_of(specs: Any) -> list[str]:
     """The names of our tools, without those that other tests register."""
-    ours = {name for name, made in TOOL_REGISTRY.items() if made.module.startswith("evennia_ai")}
+    ours = {name for name, each in TOOL_REGISTRY.items() if each.module.startswith("evennia_ai")}
     return [name for name in specs if name in ours]
 
 
@@ -78,16 +78,16 @@ class TestRequests(NeedCase):
 
     def test_at_hand(self) -> None:
         """All are reachable, and nine of ten are shown at once."""
-        found = tally(self.ada_script, AT_HAND)
-        assert [] == found.unreachable
-        assert found.share_at_once >= 0.9, found.one_look_away
-        assert max(found.sizes) < len(on_offer(self.ada_script, turn_of(TRIVIAL)))
+        result = tally(self.ada_script, AT_HAND)
+        assert [] == result.unreachable
+        assert result.share_at_once >= 0.9, result.one_look_away
+        assert max(result.sizes) < len(on_offer(self.ada_script, turn_of(TRIVIAL)))
 
     def test_set_aside(self) -> None:
         """Requests that were not used to choose the cues, some in other languages."""
-        found = tally(self.ada_script, SET_ASIDE)
-        assert [] == found.unreachable
-        assert found.share_at_once >= 0.75, found.one_look_away
+        result = tally(self.ada_script, SET_ASIDE)
+        assert [] == result.unreachable
+        assert result.share_at_once >= 0.75, result.one_look_away
 
     def test_every_tool_can_be_looked_up(self) -> None:
         """Each is shown at once, or after its group was looked up."""
@@ -212,9 +212,9 @@ class TestSafety(NeedCase):
         for body in self.model.bodies:
             assert "get" not in [each["function"]["name"] for each in body["tools"]]
             assert "hands (drop, give)" in json.dumps(body["tools"])
-        told = [m["content"] for m in self.model.bodies[-1]["messages"] if m["role"] == "tool"]
-        assert "get:" not in told[0]
-        assert "there is no tool" in told[1]
+        texts = [m["content"] for m in self.model.bodies[-1]["messages"] if m["role"] == "tool"]
+        assert "get:" not in texts[0]
+        assert "there is no tool" in texts[1]
         assert [] == self.ada.contents
 
     def test_what_the_turn_may_not_use_is_not_found(self) -> None:
@@ -223,8 +223,8 @@ class TestSafety(NeedCase):
         state.write(self.ada_script, context_configs={"tick_event": {"tool_filter": names}})
         looks = completion(None, (FIND_TOOLS, {"query": "hands"}))
         self.ask("whisper Ada = take the lamp", looks, whispers("I cannot."))
-        told = json.loads(self.model.bodies[-1]["messages"][-1]["content"])
-        assert ["drop"] == [line.partition(":")[0] for line in told["result"].splitlines()]
+        result = json.loads(self.model.bodies[-1]["messages"][-1]["content"])
+        assert ["drop"] == [line.partition(":")[0] for line in result["result"].splitlines()]
 
     def test_what_is_offered_does_not_depend_on_it(self) -> None:
         """A tool may be called whether it was shown or not."""

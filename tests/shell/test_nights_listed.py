@@ -57,16 +57,16 @@ class TestNights(NightCase):
 
     def test_private_words_are_masked(self) -> None:
         """Both the facts and their sources are masked until they are revealed."""
-        said = "Tom said: boat 9 is stolen."
-        self.note(said, owner="Tom")
+        text = "Tom said: boat 9 is stolen."
+        self.note(text, owner="Tom")
         self.sleep_through()
         (night,) = self.listed()
         ((memory, sources),) = night.made
-        assert [masked(said)] == [source["text"] for source in sources]
+        assert [masked(text)] == [source["text"] for source in sources]
         assert "stolen" not in memory["text"]
         (night,) = self.listed(look=PrivateView("", is_revealing=True, by="Tom"))
         ((memory, sources),) = night.made
-        assert [said] == [source["text"] for source in sources]
+        assert [text] == [source["text"] for source in sources]
         assert "stolen" in memory["text"]
 
     def test_what_makes_no_sense(self) -> None:

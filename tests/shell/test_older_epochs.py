@@ -90,8 +90,8 @@ class TestWords(SafetyTest):
         self.addCleanup(Listener.on_hearing.remove, stop)
         self.ask("say @ada hello", says("Good day."))
         pump()
-        told = [m["content"] for m in self.stored("conversation_history") if m["role"] == "user"]
-        assert 1 == len(told)
+        texts = [m["content"] for m in self.stored("conversation_history") if m["role"] == "user"]
+        assert 1 == len(texts)
         assert "answered" not in self.steps()
         assert ({}, 0) == (
             self.ada_script.work.conversations.by_place,

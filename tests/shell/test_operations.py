@@ -50,13 +50,13 @@ class TestOperations(ShellTest):
     def test_what_is_missing_to_think_with_is_told_at_once(self) -> None:
         """Otherwise the first failing whisper would tell it."""
         elsewhere = {"EVENNIA_AI_CACHE_DIR": self.enterContext(TemporaryDirectory())}
-        for environ, modules, told in (
+        for environ, modules, problem in (
             ({"EVENNIA_AI_MODEL": "local"}, {"xllamacpp": None}, 'pip install "evennia-ai[local]"'),
             ({"EVENNIA_AI_MODEL": "gpt-5", "OPENAI_API_KEY": ""}, {}, "OPENAI_API_KEY"),
             ({"EVENNIA_AI_MODEL": "local", **elsewhere}, {}, "demo brain (491 MB) is fetched"),
         ):
             with (
-                self.subTest(told),
+                self.subTest(problem),
                 mock.patch.dict(os.environ, environ),
                 mock.patch.dict(sys.modules, modules),
             ):
@@ -68,7 +68,7 @@ class TestOperations(ShellTest):
                     result.ok,
                     first,
                 )
-                assert told in hint, hint
+                assert problem in hint, hint
 
     def test_an_assistant_may_be_made_nowhere(self) -> None:
         result = operations.create_assistant("Edda")
@@ -160,16 +160,16 @@ class TestJsonMode(ShellTest):
     environ = {"EVENNIA_AI_MODEL": "scripted", "EVENNIA_AI_TOOL_MODE": "json"}
 
     def test_a_whisper_is_answered(self) -> None:
-        told = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
-        self.ask("whisper Ada = hello", completion(told))
+        text = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
+        self.ask("whisper Ada = hello", completion(text))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert "json_schema" == self.model.bodies[0]["response_format"]["type"]
         assert "tools" not in self.model.bodies[0]
 
     def test_she_can_only_answer_who_spoke(self) -> None:
         """The schema offers whispers to Tom as the only way to speak."""
-        told = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
-        self.ask("whisper Ada = hello", completion(told))
+        text = '{"tool": "whisper", "parameters": {"target": "Tom", "message": "Hello."}}'
+        self.ask("whisper Ada = hello", completion(text))
         schema = str(self.model.bodies[0]["response_format"])
         assert "'Tom'" in schema
         assert "'say'" not in schema
@@ -181,8 +181,8 @@ class TestSettings(TestCase):
     def _check(self, environ: dict[str, str] | None = None, **settings: Any) -> list[Any]:
         wanted = {"EVENNIA_AI_MODEL": "scripted", **(environ or {})}
         with mock.patch.dict(os.environ, wanted, clear=True), override_settings(**settings):
-            found = checks.run_checks()
-        return [each for each in found if (each.id or "").startswith("evennia_ai.")]
+            messages = checks.run_checks()
+        return [each for each in messages if (each.id or "").startswith("evennia_ai.")]
 
     def test_right_settings_are_silent(self) -> None:
         assert [] == self._check()
@@ -191,10 +191,10 @@ class TestSettings(TestCase):
     def test_all_wrong_settings_are_told_at_once(self) -> None:
         """Nobody has to correct one to read of the next."""
         wrong = {"EVENNIA_AI_MACROS": {"moon": "world.no.moon"}, "EVENNIA_AI_WEB_CONFIG": {"p": 1}}
-        found = self._check({"EVENNIA_AI_TOOL_MODE": "xml"}, **wrong)
+        messages = self._check({"EVENNIA_AI_TOOL_MODE": "xml"}, **wrong)
         named = ("EVENNIA_AI_TOOL_MODE", *wrong)
-        assert [True] * 3 == [any(name in each.msg for each in found) for name in named]
-        assert 3 == len(found)
+        assert [True] * 3 == [any(name in each.msg for each in messages) for name in named]
+        assert 3 == len(messages)
 
     def test_each_wrong_setting_is_one_error(self) -> None:
         for environ, settings, expected in (
@@ -246,16 +246,16 @@ class TestSettings(TestCase):
             ),
         ):
             with self.subTest(expected):
-                (found,) = self._check(environ, **settings)
-                assert isinstance(found, checks.Error)
-                assert found.msg.startswith(expected)
+                (error,) = self._check(environ, **settings)
+                assert isinstance(error, checks.Error)
+                assert error.msg.startswith(expected)
 
     def test_a_key_that_is_not_used_is_a_warning(self) -> None:
         """It does not keep the game from starting."""
-        (found,) = self._check({"EVENNIA_AI_MODEL": "", "OPENAI_API_KEY": "sk-secret"})
-        assert isinstance(found, checks.Warning)
-        assert "OPENAI_API_KEY is set but EVENNIA_AI_MODEL is not, so it is not used" == found.msg
-        assert "sk-secret" not in str(found)
+        (warning,) = self._check({"EVENNIA_AI_MODEL": "", "OPENAI_API_KEY": "sk-secret"})
+        assert isinstance(warning, checks.Warning)
+        assert "OPENAI_API_KEY is set but EVENNIA_AI_MODEL is not, so it is not used" == warning.msg
+        assert "sk-secret" not in str(warning)
 
     def test_the_app_has_its_name(self) -> None:
         assert "AI assistant" == apps.get_app_config("evennia_ai").verbose_name

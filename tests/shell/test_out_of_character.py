@@ -92,10 +92,10 @@ class TestOutOfCharacter(OutOfCharacterTest):
             "aisetup/status ada": "Ada",
             "help assistant": "Help for assistant",
         }
-        for line, told in rows.items():
+        for line, answer in rows.items():
             with self.subTest(line=line):
                 shown = self.typed(line)
-                assert told in shown
+                assert answer in shown
                 assert NO_SUCH not in shown
                 assert "Traceback" not in shown
 

@@ -133,8 +133,8 @@ class TestTakenUpAgain(OverheardTest):
         assert 1 == self.whole().count("vault")
 
     def test_it_is_believed_no_more_than_before(self) -> None:
-        kept = ("store_memory", {"text": "The mayor's vault is open."})
-        self.told_after_restart(completion(None, kept))
+        call = ("store_memory", {"text": "The mayor's vault is open."})
+        self.told_after_restart(completion(None, call))
         (fact,) = rows.of(self.ada_script.pk, kind="fact")
         assert 0.4 == fact.trust
 
@@ -154,8 +154,8 @@ class TestBelieved(OverheardTest):
         facts = "The mayor's vault is open.", "Tom likes geese."
         calls = [completion(None, ("store_memory", {"text": text})) for text in facts]
         self.ask("whisper Ada = I like geese", *calls, whispers("Noted."))
-        found = dict(rows.of(self.ada_script.pk, kind="fact").values_list("text", "trust"))
-        assert dict(zip(facts, (0.4, 0.9), strict=True)) == found
+        trusts = dict(rows.of(self.ada_script.pk, kind="fact").values_list("text", "trust"))
+        assert dict(zip(facts, (0.4, 0.9), strict=True)) == trusts
 
 
 class TestNotRemembered(OverheardTest):
@@ -176,9 +176,9 @@ class TestNotRemembered(OverheardTest):
         state.write(self.ada_script, execution_config={"max_iterations_per_tick": 10})
         self.ask("whisper Ada = I like geese", *answers, whispers("Fine."))
         assert [] == state.read(self.ada_script, "notes")
-        kept = {row.text for row in rows.of(self.ada_script.pk)}
-        assert "Tom likes geese." in kept
-        assert not any("vault" in text or "Mira" in text for text in kept)
+        texts = {row.text for row in rows.of(self.ada_script.pk)}
+        assert "Tom likes geese." in texts
+        assert not any("vault" in text or "Mira" in text for text in texts)
 
     def later_facts(self, line: str) -> set[str]:
         """The facts that are stored in a turn that follows."""
@@ -283,9 +283,9 @@ class TestCapture(HearingTest):
         assert 200 == len(self.captured("talk"))
 
     def _talkative(self) -> CmdSet:
-        made = CmdSet()
-        made.add(CmdTalkative())
-        return made
+        cmdset = CmdSet()
+        cmdset.add(CmdTalkative())
+        return cmdset
 
     def test_it_ends(self) -> None:
         """It ends after an error, too."""

@@ -161,10 +161,10 @@ class TestOwnCommands(HearingTest):
     def test_clashes_are_told(self) -> None:
         """They are logged once, and shown by `assistant check`."""
         name_clashes._LastFit.asked = ()
-        with mock.patch.object(logger, "log_warn") as told:
+        with mock.patch.object(logger, "log_warn") as log:
             OwnCmdSet()
             OwnCmdSet()
-        lines = [call.args[0].removeprefix("[assistant] ") for call in told.call_args_list]
+        lines = [call.args[0].removeprefix("[assistant] ") for call in log.call_args_list]
         assert 4 == len(lines)
         for line, (word, kind, instead) in zip(lines, CLASHES, strict=True):
             own = f"{kind.__module__}.{kind.__name__}"
@@ -185,18 +185,18 @@ class TestOwnCommands(HearingTest):
 
     def test_help_has_the_words_of_the_game(self) -> None:
         with override_settings(EVENNIA_AI_COMMAND_NAMES={"hush": "shush", "aimemory": "mind"}):
-            made = {command.key: command for command in OwnCmdSet()}
-        for word, told, untold in (
+            commands = {command.key: command for command in OwnCmdSet()}
+        for word, text, untold in (
             ("shush", "shush [<name>] [<minutes>]", " hush"),
             ("aihistory", "aihistory reset [<name>]", " history"),
             ("mind", "recorded: mind ada show 12 reveal", "aimemory"),
             ("assistant", "help aihistory, help mind", "help history"),
         ):
-            shown, found = str(made[word].__doc__), made[word].search_index_entry
-            assert told in " ".join(shown.split())
+            shown, entry = str(commands[word].__doc__), commands[word].search_index_entry
+            assert text in " ".join(shown.split())
             assert untold not in shown
-            assert (word, shown) == (found["key"], found["text"])
-        assert made["aihistory"].how.startswith("aihistory [<name>]")
+            assert (word, shown) == (entry["key"], entry["text"])
+        assert commands["aihistory"].how.startswith("aihistory [<name>]")
 
     def test_a_wrong_line_is_explained_by_words_that_are_ours(self) -> None:
         shown = self.typed("assistant history Ada nonsense")

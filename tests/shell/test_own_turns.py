@@ -54,8 +54,8 @@ class OwnTurnsTest(HearingTest):
         return count
 
     def questions(self) -> list[Any]:
-        found: list[Any] = approvals.pending(self.ada_script)
-        return found
+        questions: list[Any] = approvals.pending(self.ada_script)
+        return questions
 
     def answer(self, text: str) -> None:
         operations.answer(self.questions()[0].number, self.account, text, is_staff=True)
@@ -165,8 +165,8 @@ class TestMore(OwnTurnsTest):
         self.limit(3, "interactive")
         self.act(9)
         self.answer("yes")
-        told = [event for event, *_ in self.recorded if event == "safety_limit_checkpoint"]
-        assert (1, 0) == (len(told), self.own_turns())
+        events = [event for event, *_ in self.recorded if event == "safety_limit_checkpoint"]
+        assert (1, 0) == (len(events), self.own_turns())
 
     def test_l14_a_no_is_not_asked_about_at_once_again(self) -> None:
         self.limit(3, "interactive")

@@ -238,8 +238,8 @@ class TestBack(PageTest):
 
     def refusal(self) -> str:
         """The result of the model's first call."""
-        told: str = self.model.bodies[1]["messages"][-1]["content"]
-        return told
+        text: str = self.model.bodies[1]["messages"][-1]["content"]
+        return text
 
     def test_a_character_that_is_called_like_an_account_gets_nothing(self) -> None:
         """The thief's character came online first."""

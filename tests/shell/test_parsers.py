@@ -46,8 +46,8 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
         if ".migrations." in module.name or module.name.endswith("__main__"):
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
-            for found in _held(value):
-                yield f"{module.name}.{name}", found
+            for pattern in _held(value):
+                yield f"{module.name}.{name}", pattern
 
 
 def _held(value: Any) -> Iterator[re.Pattern[str]]:
@@ -101,11 +101,11 @@ def test_a_repeat_in_a_repeat_is_found(expected: bool, pattern: str) -> None:
 
 
 def test_hole_c17_no_pattern_repeats_what_repeats() -> None:
-    found = list(patterns())
-    assert 60 < len(found)  # the walk does find the patterns
+    pairs = list(patterns())
+    assert 60 < len(pairs)  # the walk does find the patterns
     assert not [
         name
-        for name, pattern in found
+        for name, pattern in pairs
         if isinstance(pattern.pattern, str)
         and repeats_in_repeats(parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG))
     ]

@@ -28,8 +28,8 @@ class TestPaying(MemoryTest):
     def calls(self) -> list[tuple[str, str, str, int]]:
         """The person, purpose, state and tokens of each call in the ledger."""
         ledger.store().flush()
-        found = ModelCall.objects.order_by("at", "key")
-        return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in found]
+        rows = ModelCall.objects.order_by("at", "key")
+        return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in rows]
 
     def search(self) -> object:
         """Search in Tom's name."""
@@ -92,8 +92,8 @@ class TestPaying(MemoryTest):
                 services.memory.cache_clear()
                 self.remember("The boat Heron.")
                 ledger.store().flush()
-                found = ModelCall.objects.order_by("at", "key").values_list("model", "is_priced")
-                assert (f"embedding/{name}", True) == found.last()
+                rows = ModelCall.objects.order_by("at", "key").values_list("model", "is_priced")
+                assert (f"embedding/{name}", True) == rows.last()
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"calls_in_flight": 1})
     def test_without_a_free_call_words_find_it(self) -> None:

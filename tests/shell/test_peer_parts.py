@@ -40,9 +40,9 @@ class TestParts(ErrandTest):
     def begin(self, **more: Any) -> PeerTask:
         """Begin a task."""
         given = Given(str(uuid4()), "Count the lamps.", **more)
-        found = tasks.begin(self.ada_script, self.account, given, CONFIG)
-        assert found.ok, found.message
-        return found.data
+        result = tasks.begin(self.ada_script, self.account, given, CONFIG)
+        assert result.ok, result.message
+        return result.data
 
     def ended(self, task: PeerTask) -> PeerTask:
         """The same task after all due work."""
@@ -61,10 +61,10 @@ class TestParts(ErrandTest):
     def test_plain_words_are_marked_over_a_restart_of_whoever_looks(self) -> None:
         """The mark is stored, so that it does not depend on the time of reading."""
         self.model.answers.extend([completion("Seven."), reports_of("Seven.")])
-        talk, told = self.ended(self.begin()), self.ended(self.begin())
-        assert [peer_store.COMPLETED] * 2 == [talk.state, told.state]
-        assert (True, False) == (self.is_talk(talk), self.is_talk(told))
-        assert ["Seven."] == [made["parts"][0]["text"] for made in peer_store.made_of(talk.pk)]
+        talk, task = self.ended(self.begin()), self.ended(self.begin())
+        assert [peer_store.COMPLETED] * 2 == [talk.state, task.state]
+        assert (True, False) == (self.is_talk(talk), self.is_talk(task))
+        assert ["Seven."] == [each["parts"][0]["text"] for each in peer_store.made_of(talk.pk)]
 
     def test_what_is_no_json_is_no_data(self) -> None:
         """Such data could be stored, but not sent."""
@@ -96,9 +96,9 @@ class TestParts(ErrandTest):
         task = self.begin()
         peer_store.make(task, file("who.txt", f"It was {self.mira.key}."), 1.0)
         forget_everything(self.ada_script, person_of(self.mira))
-        (made,) = peer_store.made_of(task.pk)
-        told = made["parts"][0]["file"]["text"]
-        assert (True, False) == (told.startswith("It was "), self.mira.key in told)
+        (artifact,) = peer_store.made_of(task.pk)
+        text = artifact["parts"][0]["file"]["text"]
+        assert (True, False) == (text.startswith("It was "), self.mira.key in text)
 
     def use(self, tokens: int) -> None:
         """Let the account have used so many tokens today."""
@@ -129,18 +129,18 @@ class TestParts(ErrandTest):
         """A peer learns nothing of the game's setup."""
         config = CONFIG.model_copy(update={"peer_tokens_per_day": 5_000})
         self.hide_the_ledger()
-        found = tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
-        assert ProblemKind.UNAVAILABLE is found.problem
-        assert "try again later" in found.message
-        assert "migrate" not in found.message
+        result = tasks.begin(self.ada_script, self.account, Given("m1", "Count."), config)
+        assert ProblemKind.UNAVAILABLE is result.problem
+        assert "try again later" in result.message
+        assert "migrate" not in result.message
 
     def test_a_ledger_that_cannot_be_read_is_told_staff(self) -> None:
         """Staff read the command that mends it."""
         self.begin()
         self.hide_the_ledger()
-        found = list_peers()
-        assert ProblemKind.UNAVAILABLE is found.problem
-        assert "evennia migrate" in found.message
+        result = list_peers()
+        assert ProblemKind.UNAVAILABLE is result.problem
+        assert "evennia migrate" in result.message
 
     def test_who_asks_is_told_with_the_lowest_cap(self) -> None:
         """The game has a second cap, and words of tasks are not shown."""
@@ -150,12 +150,12 @@ class TestParts(ErrandTest):
         server = {"port": 4006, "peer_tokens_per_day": 5_000}
         caps = {"player": {"tokens_per_day": 9_000}}
         with override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
-            found = list_peers(str(self.account.key))
-        (peer,), (row,) = found.data.peers, found.data.tasks
+            result = list_peers(str(self.account.key))
+        (peer,), (row,) = result.data.peers, result.data.tasks
         assert (1, 0, 5_000) == (peer["tasks"], peer["unfinished"], peer["tokens_allowed"])
         assert peer["tokens_today"] == used_today(self.account.pk) == 700
         assert (task.pk, "completed") == (row["task"], row["state"])
-        assert "lamps" not in str(found.data)
+        assert "lamps" not in str(result.data)
 
 
 def test_what_is_not_base64_is_told_so() -> None:

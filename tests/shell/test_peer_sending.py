@@ -89,14 +89,14 @@ class TestSending(ErrandTest):
 
     def test_an_address_that_is_refused_begins_nothing(self) -> None:
         before = self.counts()
-        for bad, told in (
+        for bad, problem in (
             (hook("a b"), "has a name of at most 64"),
             (hook(scheme="x" * 65), "scheme of an address has at most 64"),
             (hook(token="x" * 2_001), "token of an address has at most 2000"),
             (hook(token="a\0b"), "token of an address is shown in a header"),
             (hook(credentials="a\r\nb"), "credentials of an address is shown in a header"),
         ):
-            with pytest.raises(CallRefusedError, match=told):
+            with pytest.raises(CallRefusedError, match=problem):
                 self.access.send(Given(str(uuid4()), "Count the lamps."), "", bad)
         assert before == self.counts()
 

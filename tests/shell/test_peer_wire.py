@@ -41,8 +41,8 @@ def snapshot(count: int) -> TaskSnapshot:
 )
 def test_a_history_has_the_newest_messages(history: int | None, wanted: str) -> None:
     """All of them if more are wanted than there are."""
-    found = wire.task_of(snapshot(5), history=history).history
-    assert wanted == "".join(each.message_id for each in found)
+    messages = wire.task_of(snapshot(5), history=history).history
+    assert wanted == "".join(each.message_id for each in messages)
 
 
 @pytest.fixture
@@ -135,8 +135,8 @@ def test_places_of_requests_that_wait_are_bounded() -> None:
     async def fill() -> None:
         hub = Hub(A2aConfig(streams_per_peer=1, streams_at_once=2))
         with hub.place(1), hub.place(2):
-            for account, told in ((1, "1 request waiting"), (3, "2 requests may")):
-                with pytest.raises(UnsupportedOperationError, match=told), hub.place(account):
+            for account, problem in ((1, "1 request waiting"), (3, "2 requests may")):
+                with pytest.raises(UnsupportedOperationError, match=problem), hub.place(account):
                     pass
         with hub.place(3):
             pass

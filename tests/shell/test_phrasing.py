@@ -29,13 +29,13 @@ class TestPhrasing(ShellTest):
         state.write(self.ada_script, **values)
 
     def test_stage_directions_are_posed(self) -> None:
-        told = ["Ada smiles warmly", 'Ada says, "Good day."', "Ada waves"]
-        assert told == self.said(says(LINE))
+        lines = ["Ada smiles warmly", 'Ada says, "Good day."', "Ada waves"]
+        assert lines == self.said(says(LINE))
         assert ["Ada nods"] == self.said(says("*nods*"))
 
     def test_plain_text_of_a_model_is_phrased_too(self) -> None:
-        told = ["Ada smiles", 'Ada says, "Bring rope, bread"']
-        assert told == self.said(completion("*smiles* Bring\n- rope\n- bread"))
+        lines = ["Ada smiles", 'Ada says, "Bring rope, bread"']
+        assert lines == self.said(completion("*smiles* Bring\n- rope\n- bread"))
 
     def test_where_it_cannot_speak_it_does_nothing_either(self) -> None:
         """A model that tries again would pose again each time."""

@@ -54,10 +54,10 @@ class TestPlanning(PlanningCase):
         assert ["ask the binder", "look below the stair"] == self.goals[1:]
         asked = self.model.bodies[1]
         assert "tools" not in asked
-        system, told = (message["content"] for message in asked["messages"])
+        system, request = (message["content"] for message in asked["messages"])
         assert system.startswith("Who you are:")
         assert "Split the goal into 2 to 7 parts" in system
-        assert 'The goal:\n1: "find the lost atlas"' in told
+        assert 'The goal:\n1: "find the lost atlas"' in request
         assert 1 == ModelCall.objects.filter(purpose="planning").count()
 
     def test_what_private_talk_held_is_not_shown(self) -> None:
@@ -128,9 +128,9 @@ class TestLimits(PlanningCase):
             self.set(safety_config={"loop": {key: most}})
             self.clock.advance(7200)
             with self.subTest(key):
-                told = self.plan(SPLIT)
-                assert f"it could not be planned now (limit {kind}" in told
-                assert "name the parts yourself" in told
+                text = self.plan(SPLIT)
+                assert f"it could not be planned now (limit {kind}" in text
+                assert "name the parts yourself" in text
                 assert 0 == ModelCall.objects.filter(purpose="planning").count()
         self.set(safety_config={"loop": {"max_model_calls_per_tick": 3}})
         self.clock.advance(7200)

@@ -161,8 +161,8 @@ class TestBody(ShellTest):
         self.model.answers.append(completion(None, ("noop", {})))
         self.model.answer(whispers("Hello."))
         pump()
-        told = self.model.bodies[1]["messages"][-1]["content"]
-        assert "an assistant does not act while a superuser is in its body" in told
+        text = self.model.bodies[1]["messages"][-1]["content"]
+        assert "an assistant does not act while a superuser is in its body" in text
         assert [] == self.tom.heard_from(self.ada)
 
     def test_whose_player_was_cut_off_by_a_crash_is_herself_again(self) -> None:

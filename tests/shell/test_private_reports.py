@@ -38,8 +38,8 @@ class PrivateReportTest(MemoryTest, DelegationTest):
         super().setUp()
         self.mira.account = self.account2
         self.allow(self.brass_script, calls_per_reply=10)
-        kept = completion(None, *KEEPING.items())
-        self.ask(f"whisper Brass = {WORDS}", kept, whispers("I see."))
+        reply = completion(None, *KEEPING.items())
+        self.ask(f"whisper Brass = {WORDS}", reply, whispers("I see."))
         assert '"success": false' not in str(self.model.bodies[-1])
         self.catch_up()
         self.model.bodies.clear()

@@ -153,8 +153,8 @@ class TestEveryWay(PrivateTest):
         """Everybody can see goals, so the words of a private outcome are dropped."""
         operations.add_goal(self.ada_script, "Find the atlas.", 5)
         self.whisper(completion(None, ("complete_goal", {"number": 1, "outcome": WORDS})), DONE)
-        kept = str(state.read(self.ada_script, "current_goals"))
-        assert ("completed" in kept, SECRET in kept) == (True, False)
+        goals = str(state.read(self.ada_script, "current_goals"))
+        assert ("completed" in goals, SECRET in goals) == (True, False)
 
     def test_hole_a3_another_assistant_is_somebody_else(self) -> None:
         """Another assistant would remember it."""
@@ -283,26 +283,26 @@ class TestLogs(PrivateTest):
             audit.flush()
         tables = {name: texts for name, texts in stored().items() if "recorded" in name}
         assert tables, "the record has other tables by now"
-        kept = str([state.read(self.ada_script, name) for name in ("execution_log", "metrics")])
-        return "\n".join([*lines, str(tables), kept])
+        values = str([state.read(self.ada_script, name) for name in ("execution_log", "metrics")])
+        return "\n".join([*lines, str(tables), values])
 
     def test_hole_a6_names_arguments_and_outcomes_are_words(self) -> None:
         """Each of these is chosen by the model, and may be the secret itself."""
         operations.add_goal(self.ada_script, "Find the atlas.", 5)
         wrong = completion(None, (f"the_{SECRET}", {SECRET: SECRET}))
         goal = completion(None, ("complete_goal", {"number": 1, "outcome": SECRET}))
-        found = self.written(completion(None, ("look", {"target": SECRET})), goal, *[wrong] * 5)
-        assert "complete_goal" in found
-        assert SECRET not in found
+        text = self.written(completion(None, ("look", {"target": SECRET})), goal, *[wrong] * 5)
+        assert "complete_goal" in text
+        assert SECRET not in text
 
     def test_hole_a6_what_a_crash_cut_off_is_not_told_in_words(self) -> None:
         """The log names the tool."""
         noted = {"tool": "whisper", "call_id": "c1", "arguments": {"message": SECRET}}
         more = {"events": [], "said": [], "is_private": True, "held": [person_audience(self.toms)]}
         self.ada_script.db.current_tool_call = noted | more
-        found = self.written(whispers("hm"))
-        assert "cut off, and not repeated: whisper" in found
-        assert SECRET not in found
+        text = self.written(whispers("hm"))
+        assert "cut off, and not repeated: whisper" in text
+        assert SECRET not in text
 
     def test_hole_a6_a_tool_that_breaks_quotes_nothing(self) -> None:
         """The exception of a game's tool may quote its arguments."""
@@ -317,9 +317,9 @@ class TestLogs(PrivateTest):
 
         register(FunctionTool(weigh))
         self.addCleanup(TOOL_REGISTRY.pop, "weigh", None)
-        found = self.written(completion(None, ("weigh", {"text": SECRET})), DONE)
-        assert "tool weigh raised KeyError" in found
-        assert SECRET not in found
+        log = self.written(completion(None, ("weigh", {"text": SECRET})), DONE)
+        assert "tool weigh raised KeyError" in log
+        assert SECRET not in log
 
 
 class TestNight(NightCase):

@@ -47,9 +47,9 @@ class ProfileTest(MemoryTest):
 class TestMeeting(ProfileTest):
     def met(self, person: Any = None) -> EntityProfile:
         """Ada's profile of somebody (Tom)."""
-        found = profiles.of(self.ada_script, self.id_of(person or self.tom))
-        assert found is not None
-        return found
+        profile = profiles.of(self.ada_script, self.id_of(person or self.tom))
+        assert profile is not None
+        return profile
 
     def test_somebody_new(self) -> None:
         assert profiles.of(self.ada_script, self.id_of(self.tom)) is None
@@ -117,12 +117,12 @@ class TestTold(ProfileTest):
         """The recollection stays, since it has the time and the audience."""
         self.know(self.tom, ("Tom mends boats.", self.here()), ("Owes 12 gold", self.to_tom()))
         self.remember("tom mends boats", self.here(), person=self.tom)
-        found: list[recalling.Recalled] = []
+        results: list[recalling.Recalled] = []
         turn = self.turn("tom mends boats")
-        Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(found.append)
-        (told,) = found
-        assert "tom mends boats" in told.memories
-        assert told.entities.endswith("Known: Owes 12 gold.")
+        Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(results.append)
+        (recall,) = results
+        assert "tom mends boats" in recall.memories
+        assert recall.entities.endswith("Known: Owes 12 gold.")
 
     def test_before_others_what_is_private_is_not_told(self) -> None:
         """A turn that is told a private attribute becomes private."""
@@ -188,9 +188,9 @@ class TestTold(ProfileTest):
         self.told()
         self.know(self.tom, ("bakes bread", self.here()))
         with self.assertNumQueries(1):
-            told = self.told()
+            text = self.told()
         with self.assertNumQueries(0):
-            assert told == self.told()
+            assert text == self.told()
             self.advance(profiles.FRESH_SECONDS - 1)
             self.told()
         self.advance(1)  # another process may have written something
@@ -210,13 +210,13 @@ class TestTold(ProfileTest):
             "mends nets": lambda: self.know(self.mira, ("mends nets", self.here())),
             "brews ale.": lambda: self.mira.move_to(self.room2, quiet=True),
         }
-        for told, write in ways.items():
-            with self.subTest(told=told):
+        for line, write in ways.items():
+            with self.subTest(told=line):
                 self.told()
                 write()
                 lines = "".join(self.told())
-                assert told in lines
-                assert bool(told) == bool(lines)
+                assert line in lines
+                assert bool(line) == bool(lines)
         assert "mends nets" not in "".join(self.told())
         row = mine.get()
         row.delete()
@@ -250,8 +250,8 @@ class TestNight(ProfileTest):
 
     def due(self) -> list[tuple[str, list[str]]]:
         """The names, and the observations of each."""
-        found = profiles.due(self.ada_script)
-        return [(profile.name, [item.text for item in observed]) for profile, observed in found]
+        rows = profiles.due(self.ada_script)
+        return [(profile.name, [item.text for item in observed]) for profile, observed in rows]
 
     def test_five_observations_are_enough(self) -> None:
         """Conclusions from other memories do not count."""
@@ -279,12 +279,12 @@ class TestNight(ProfileTest):
         profile = self.know(self.tom, ("old", self.here()))
         self.observe(5)
         newest = profiles.rows.of(self.ada_script.pk).order_by("-id").first().id
-        made = [
+        items = [
             {"text": "Mends boats.", "audience": self.here(), "at": 1.0},
             {"text": "Thinks Ada is kind.", "audience": self.here(), "at": 2.0},
             {"text": "x", "audience": "everybody", "at": 3.0},
         ]
-        assert profiles.store(self.ada_script, profile, made, 0.35, newest)
+        assert profiles.store(self.ada_script, profile, items, 0.35, newest)
         stored = profiles.of(self.ada_script, self.id_of(self.tom))
         assert (["Mends boats."], newest) == (
             [item["text"] for item in stored.attributes],

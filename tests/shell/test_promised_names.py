@@ -148,8 +148,8 @@ class TestSafety(ShellTest):
         )
 
     def test_the_status_tells_of_it(self) -> None:
-        told = asdict(operations.status(self.ada_script).data)
-        assert {"emergency_stop", "consecutive_errors", "max_consecutive_errors"} <= set(told)
+        status = asdict(operations.status(self.ada_script).data)
+        assert {"emergency_stop", "consecutive_errors", "max_consecutive_errors"} <= set(status)
 
 
 # Lines of the texts that run within a tick.

@@ -22,9 +22,9 @@ class TestPronouns(ShellTest):
         """The line that Mira reads when she mutes Ada."""
         self.forget()
         self.type(self.mira, "assistant mute ada")
-        told = self.mira.seen[-1]
+        text = self.mira.seen[-1]
         self.type(self.mira, "assistant unmute ada")
-        return str(told)
+        return str(text)
 
     def prompt(self) -> str:
         """The request for one say."""

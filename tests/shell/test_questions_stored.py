@@ -173,8 +173,8 @@ class TestClosed(QuestionsTest):
                 self.put(asking=self.limit(f"tick {turn + 2}"))
                 numbers += self.open_numbers()[1:]
                 self.reply(numbers[-1], "no")
-        told = [bool(approvals.why_closed(number)) for number in numbers]
-        assert [False, False, True, True, True] == told
+        flags = [bool(approvals.why_closed(number)) for number in numbers]
+        assert [False, False, True, True, True] == flags
         assert [] == left
 
 
@@ -198,8 +198,8 @@ class TestOlderGame(QuestionsTest):
             self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
         assert not self.ada_script.attributes.has(store.OLD)
-        (_, found) = approvals.stored(self.ada_script)
-        assert (found.number, found.call) == (7, CALL)
+        (_, question) = approvals.stored(self.ada_script)
+        assert (question.number, question.call) == (7, CALL)
         assert "may I dig?" in self.questions_of(self.tom).message
         assert "will not do it" in self.reply(7, "no").message
         assert [Answer(QuestionOutcome.ANSWERED, "yes", "Bill")] == self.put()

@@ -162,8 +162,8 @@ class TestOrder(QueueTest):
         self.model.answers.extend([NOOP, NOOP])
         self.model.answer(NOOP)
         pump()
-        told = [self.prompt(number).rsplit('"', 2)[1] for number in range(4)]
-        assert ["one", "mine", "two", "three"] == told
+        lines = [self.prompt(number).rsplit('"', 2)[1] for number in range(4)]
+        assert ["one", "mine", "two", "three"] == lines
 
 
 class TestEnds(QueueTest):

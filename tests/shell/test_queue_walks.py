@@ -69,15 +69,15 @@ class WalksTest(LimitsTest, WaitingTest):
         if self.random.random() < 0.6 or not words:
             self.model.answer(look(self.random.randrange(10**6)))
         else:
-            told = " ".join(f"word{number}x" for number in words)
-            self.model.answer(whispers(told, self.asked[words[0]].key))
+            text = " ".join(f"word{number}x" for number in words)
+            self.model.answer(whispers(text, self.asked[words[0]].key))
         pump()
 
     def _asked_now(self) -> list[int]:
         """The numbers of the words that the running turn answers."""
         ids = self.ada_script.work.running
         events = [event for event in self.waiting() if event.id in ids]
-        return [int(found) for event in events for found in WORD.findall(event.body)]
+        return [int(word) for event in events for word in WORD.findall(event.body)]
 
     def decide(self) -> None:
         """Questions about limits are answered yes, no, or not at all."""
@@ -118,9 +118,9 @@ class WalksTest(LimitsTest, WaitingTest):
         for _ in range(60):
             while self.model.waiting:
                 words = self._asked_now()
-                told = " ".join(f"word{number}x" for number in words) or "nothing"
+                text = " ".join(f"word{number}x" for number in words) or "nothing"
                 whom = self.asked[words[0]].key if words else "Tom"
-                self.model.answer(whispers(told, whom))
+                self.model.answer(whispers(text, whom))
                 pump()
             if not self.ada_script.work.inbox:
                 self.clock.advance(301)  # a question from before a restart is gone by then
@@ -138,13 +138,13 @@ class WalksTest(LimitsTest, WaitingTest):
 
     def answered(self) -> Counter[int]:
         """The number of answers to each word's own asker."""
-        found: Counter[int] = Counter()
+        counts: Counter[int] = Counter()
         for person in (self.tom, self.mira):
             for line in person.heard_from(self.ada):
                 if line.startswith(("Ada whispers", "Ada says")):
                     words = map(int, WORD.findall(line))
-                    found.update(number for number in words if self.asked[number] == person)
-        return found
+                    counts.update(number for number in words if self.asked[number] == person)
+        return counts
 
     def steps_of(self, number: int) -> list[str]:
         """The recorded steps of a word."""
@@ -153,18 +153,18 @@ class WalksTest(LimitsTest, WaitingTest):
 
     def problems(self) -> list[str]:
         """Words that were lost, answered twice, or answered to somebody else."""
-        found, answered = [], self.answered()
+        problems, answered = [], self.answered()
         for number, person in self.asked.items():
             steps = self.steps_of(number)
             if answered[number] > 1:
-                found.append(f"word{number}x was answered {answered[number]} times: {steps}")
+                problems.append(f"word{number}x was answered {answered[number]} times: {steps}")
             if not answered[number] and not self._has_word(person, steps):
-                found.append(f"word{number}x of {person.key} was lost: {steps}")
+                problems.append(f"word{number}x of {person.key} was lost: {steps}")
         for person in (self.tom, self.mira):
             words = [int(n) for line in self.lines(person) for n in WORD.findall(line)]
             private = [n for n in words if self.asked[n] != person and n not in self.aloud]
-            found += [f"{person.key} reads word{n}x" for n in private]
-        return found
+            problems += [f"{person.key} reads word{n}x" for n in private]
+        return problems
 
     def _has_word(self, person: Any, steps: list[str]) -> bool:
         """True if the record has an end and the sender was told something but an answer."""

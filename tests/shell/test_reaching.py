@@ -93,8 +93,8 @@ class TestForgetting(ReachingTest):
         result = operations.forget_known(self.ada_script, self.mira, self.fact.pk)
         reached = {"facts": 0, "entries": 2, "insights": 1, "attributes": 1, "kept": 1}
         assert {"count": 4, **reached} == asdict(result.data)
-        (told,) = self.facts("memories_forgotten")
-        assert (4, 1, self.miras) == (told["count"], told["attributes"], told["person"])
+        (fact,) = self.facts("memories_forgotten")
+        assert (4, 1, self.miras) == (fact["count"], fact["attributes"], fact["person"])
 
     def test_an_attribute_reaches_as_far(self) -> None:
         """An attribute has no row, but is the same thing to her."""
@@ -171,8 +171,8 @@ class TestCorrecting(ReachingTest):
         assert [*texts, "Is tall", "collects teapots"] == self.left()
         self.fact.refresh_from_db()
         assert [] == self.fact.cites
-        (told,) = self.facts("memory_corrected")
-        assert (3, 1) == (told["forgotten"], told["attributes"])
+        (fact,) = self.facts("memory_corrected")
+        assert (3, 1) == (fact["forgotten"], fact["attributes"])
 
     def test_an_attribute(self) -> None:
         number = number_of_attribute("Mira collects old teapots.")

@@ -12,9 +12,9 @@ from tests.shell.support import ShellTest, whispers
 
 class RecordedTurnsTest(ShellTest):
     def test_a_whisper_is_recorded(self) -> None:
-        told: list[Change] = []
-        FEED.watchers.add(told.append)
-        self.addCleanup(FEED.watchers.discard, told.append)
+        changes: list[Change] = []
+        FEED.watchers.add(changes.append)
+        self.addCleanup(FEED.watchers.discard, changes.append)
         self.ask("whisper Ada = hello", whispers("Hello, Tom."))
         (record,) = self.ada_script.work.recorded.newest()
         asked, whispered = record.steps
@@ -26,7 +26,7 @@ class RecordedTurnsTest(ShellTest):
         assert {"message": "Hello, Tom.", "target": "Tom"} == dict(whispered.call.arguments)
         assert whispered.success
         assert record.turn.kept_audiences
-        assert {"Ada"} == {change.assistant for change in told}
+        assert {"Ada"} == {change.assistant for change in changes}
 
     def test_a_forgotten_person_is_in_no_record(self) -> None:
         self.ask("whisper Ada = hello", whispers("Hello, Tom."))
@@ -75,12 +75,12 @@ class FeedTest(ShellTest):
     def test_a_watcher_that_fails_harms_nobody(self) -> None:
         """It is removed."""
         feed = Feed()
-        told: list[Change] = []
+        changes: list[Change] = []
 
         def fail(change: Change) -> None:
             raise ValueError
 
-        feed.watchers = {fail, told.append}
+        feed.watchers = {fail, changes.append}
         feed.tell("Ada")
         feed.tell("Ada")
-        assert ([1, 2], {told.append}) == ([each.number for each in told], feed.watchers)
+        assert ([1, 2], {changes.append}) == ([each.number for each in changes], feed.watchers)

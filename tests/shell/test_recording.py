@@ -34,8 +34,8 @@ class RecordTest(HearingTest):
         assert newest.tool_stats == metrics["tool_calls"]
         assert newest.tool_errors == metrics["tool_errors"]
         log = state.read(self.ada_script, "execution_log")
-        told = self.recorded("ToolExecuted")[-len(log) :]
-        assert [item["tool_name"] for item in told] == [entry["tool"] for entry in log]
+        events = self.recorded("ToolExecuted")[-len(log) :]
+        assert [item["tool_name"] for item in events] == [entry["tool"] for entry in log]
 
 
 class TestTurns(RecordTest):
@@ -70,8 +70,8 @@ class TestTurns(RecordTest):
         call = ToolCall("hand", "say", {"message": "Hear, hear."})
         with audit.acting("Tom", "game"):
             execute_tool_call(self.ada_script, call, turns.by_hand(self.ada_script, event))
-        (told,) = self.recorded("ToolExecuted")
-        assert ("Tom", "game", "by hand") == (told["by"], told["via"], told["provider"])
+        (fact,) = self.recorded("ToolExecuted")
+        assert ("Tom", "game", "by hand") == (fact["by"], fact["via"], fact["provider"])
         assert [] == self.recorded("TickCompleted")
 
     def test_a_failing_tool_is_told_of(self) -> None:
@@ -91,7 +91,7 @@ class TestSettings(RecordTest):
         script.db.persona = "A sailor."
         script.attributes.remove("persona")
         script.attributes.batch_add(("tick_rate", 12), ("llm_model", "small"))
-        told = [
+        changes = [
             (item["key"], item["old_value"], item["new_value"])
             for item in self.recorded("ConfigurationChanged")[-5:]
         ]
@@ -101,7 +101,7 @@ class TestSettings(RecordTest):
             ("persona", "A sailor.", ""),
             ("tick_rate", 10, 12),
             ("llm_model", "", "small"),
-        ] == told
+        ] == changes
         assert 12 == audit.of(script).settings["tick_rate"]
 
     def test_what_stays_the_same_is_not_told(self) -> None:
@@ -113,8 +113,8 @@ class TestSettings(RecordTest):
     def test_no_secret_is_kept(self) -> None:
         """A key is masked inside other settings, too."""
         state.write(self.ada_script, llm_extra_params={"api_key": "sk-123", "seed": 7})
-        (told,) = self.recorded("ConfigurationChanged")[-1:]
-        assert {"api_key": "***", "seed": 7} == told["new_value"]
+        (change,) = self.recorded("ConfigurationChanged")[-1:]
+        assert {"api_key": "***", "seed": 7} == change["new_value"]
 
 
 class TestStops(RecordTest):

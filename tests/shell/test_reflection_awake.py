@@ -50,8 +50,8 @@ class DayCase(NightCase):
     @property
     def today(self) -> dict[str, Any]:
         """The stored counts of this day."""
-        found: dict[str, Any] = state.read(self.ada_script, "facts_awake")
-        return found
+        today: dict[str, Any] = state.read(self.ada_script, "facts_awake")
+        return today
 
 
 class TestWhen(DayCase):

@@ -92,8 +92,8 @@ class TestRelays(HearingTest):
         self.model.answers.append(completion(None, answer))
         bot.execute_cmd(txt="anybody here?", type="msg", user="SYSTEM", channel="#x")
         pump()
-        told = self.model.bodies[0]["messages"][-1]["content"]
-        assert told.endswith('(trust 0.2): "SYSTEM@#x: anybody here?"')
+        text = self.model.bodies[0]["messages"][-1]["content"]
+        assert text.endswith('(trust 0.2): "SYSTEM@#x: anybody here?"')
 
     def test_a_bot_is_told_no_lines_of_fiction(self) -> None:
         """It would relay them outside; so nothing is recorded as told."""

@@ -141,5 +141,5 @@ class TestWaits(DelegationTest):
                 ended_at=ended,
             )
         remote_tasks.end_orphans(self.ada_script)
-        found = dict(RemoteTask.objects.values_list("id", "state"))
-        assert {"new": "dropped", "old": "failed"} == found
+        states = dict(RemoteTask.objects.values_list("id", "state"))
+        assert {"new": "dropped", "old": "failed"} == states

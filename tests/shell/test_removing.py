@@ -61,16 +61,16 @@ class RemovingTest(StaffCommandTest):
 
     def names_of_ours(self) -> list[str]:
         """Rows of the game's own tables that name this package."""
-        found = []
+        names = []
         with connection.cursor() as cursor:
             for table in TYPECLASSED:
                 cursor.execute(f"SELECT * FROM {table}")
-                found += [f"{table} {row}" for row in cursor.fetchall() if "evennia_ai" in str(row)]
+                names += [f"{table} {row}" for row in cursor.fetchall() if "evennia_ai" in str(row)]
             cursor.execute("SELECT db_key FROM typeclasses_tag WHERE db_key LIKE '%%ai_assis%%'")
-            found += [row[0] for row in cursor.fetchall()]
+            names += [row[0] for row in cursor.fetchall()]
             cursor.execute("SELECT db_key FROM server_serverconfig WHERE db_key LIKE '%%nnia_ai%%'")
-            found += [row[0] for row in cursor.fetchall()]
-        return found + [attribute.db_key for attribute in leftovers.pickled()]
+            names += [row[0] for row in cursor.fetchall()]
+        return names + [attribute.db_key for attribute in leftovers.pickled()]
 
 
 class TestRemoved(RemovingTest):
@@ -102,8 +102,8 @@ class TestRemoved(RemovingTest):
         assert Guard is type(self.bram)
         assert None is getattr(self.bram, "assistant_script", None)
         assert self.room1 == self.bram.location
-        kept = ObjectDB.objects.get(pk=copy.pk)
-        assert not kept.db_typeclass_path.startswith("evennia_ai")
+        being = ObjectDB.objects.get(pk=copy.pk)
+        assert not being.db_typeclass_path.startswith("evennia_ai")
         assert {self.tom, self.mira} <= set(self.room1.contents)
 
     def test_what_was_spent_stays_unless_it_is_said(self) -> None:
@@ -136,9 +136,9 @@ class TestRemoved(RemovingTest):
         account.set_password("lanterns-are-bright")
         account.save()
         self.remove("remove all", "yes")
-        kept = AccountDB.objects.get(username="Ada")
-        assert not kept.db_typeclass_path.startswith("evennia_ai")
-        assert not kept.attributes.has("assistant_body")
+        player = AccountDB.objects.get(username="Ada")
+        assert not player.db_typeclass_path.startswith("evennia_ai")
+        assert not player.attributes.has("assistant_body")
 
 
 class TestAsked(RemovingTest):
@@ -184,9 +184,9 @@ class TestAsked(RemovingTest):
 
     def test_whoever_cannot_go_is_named_and_the_others_go(self) -> None:
         """An assistant whose body refuses is stopped; the same line works once that is mended."""
-        made = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
-        golem = made.data.character
-        assert operations.give_account(made.data.script).ok
+        result = operations.create_assistant("Golem", location=self.room1, typeclass=Unyielding)
+        golem = result.data.character
+        assert operations.give_account(result.data.script).ok
         done = removing.remove_all(by="Tom")
         assert not done.ok
         (left,) = done.data.left

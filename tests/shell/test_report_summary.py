@@ -46,10 +46,10 @@ class ReportSummaryTest(DelegationTest):
 
 class TestSummary(ReportSummaryTest):
     def test_the_model_reads_a_summary_that_says_so(self) -> None:
-        told = self.hand_on(completion(SUMMARY), whispers("Seven."))
+        text = self.hand_on(completion(SUMMARY), whispers("Seven."))
         size = f"{len(LONG):,} characters"
-        assert f"{SUMMARY}\n(this sums up a report of {size})" == told
-        assert len(told) <= LONGEST_RESULT
+        assert f"{SUMMARY}\n(this sums up a report of {size})" == text
+        assert len(text) <= LONGEST_RESULT
         (facts,) = self.facts("report_shortened")
         whole = len(LONG)
         assert {"characters": whole, "is_summed_up": True, "summed_up": whole} == facts
@@ -104,9 +104,9 @@ class TestSummary(ReportSummaryTest):
         assert LONG == self.hand_on(whispers("Seven."))
 
     def test_a_summary_that_is_too_long_is_cut(self) -> None:
-        told = self.hand_on(completion("It is so. " * 400), whispers("Seven."))
-        assert 1200 < len(told) <= LONGEST_RESULT
-        assert "so.\n(this sums up" in told
+        text = self.hand_on(completion("It is so. " * 400), whispers("Seven."))
+        assert 1200 < len(text) <= LONGEST_RESULT
+        assert "so.\n(this sums up" in text
 
     def test_a_stop_meanwhile_is_the_end(self) -> None:
         self.ask("whisper Ada = count", hands_on(), reports(LONG))
@@ -148,8 +148,8 @@ class TestCut(ReportSummaryTest):
         for (key, kind), most in zip(rows.items(), (2, 1200), strict=True):
             with self.subTest(key):
                 self.limit(self.ada_script, loop={key: most})
-                told = self.hand_on(whispers("Seven."))
-                self.assert_cut(told, f"limit {kind} has no room for it")
+                text = self.hand_on(whispers("Seven."))
+                self.assert_cut(text, f"limit {kind} has no room for it")
                 assert ([], []) == (self.summaries(), self.questions())
 
     def test_a_cap_of_the_budget_leaves_nothing(self) -> None:

@@ -89,10 +89,10 @@ class TestArguments(ShellTest):
                 assert broken != whole
                 self.model.bodies.clear()
                 self.ask("whisper Ada = hello", broken, completion(None, ("noop", {})))
-                told = self.model.bodies[-1]["messages"][-1]["content"]
-                assert "the arguments of write_note are not" in told
+                text = self.model.bodies[-1]["messages"][-1]["content"]
+                assert "the arguments of write_note are not" in text
         look = whole.replace(b"write_note", b"look").replace(b'{\\"text\\": \\"x\\"}', b"{oops")
         self.model.bodies.clear()
         self.ask("whisper Ada = hello", look, completion(None, ("noop", {})))
-        told = self.model.bodies[-1]["messages"][-1]["content"]
-        assert "the arguments of look are not valid JSON" in told
+        text = self.model.bodies[-1]["messages"][-1]["content"]
+        assert "the arguments of look are not valid JSON" in text

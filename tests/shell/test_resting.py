@@ -81,13 +81,13 @@ class TestResting(SafetyTest):
         """Another kind of trouble is told again, and so is its end."""
         for _ in range(3):
             self.ask("whisper Ada = hello", NO_KEY)
-        (told,) = self.sent_to_staff()
+        (text,) = self.sent_to_staff()
         assert (
             "Ada's model does not answer. Nothing is locked; it will be asked again with the next "
             "message, until it answers. Tom was told. Look: assistant check Ada\n"
             "  Ada: its model does not answer: the model answered with HTTP 401: no such ||rkey. "
             "Further problems of this kind go only to the log."
-        ) in told
+        ) in text
         self.ask("whisper Ada = hello", ModelStatusError(529, "overloaded"))
         assert "overloaded" in self.sent_to_staff()[-1]
         self.ask("whisper Ada = hello", whispers("Hello."))
@@ -104,10 +104,10 @@ class TestResting(SafetyTest):
             self.type(self.tom, "whisper Ada = hello")
             assert [SORRY] == self.tom.heard_from(self.ada)
         assert (0, []) == (self.stored("consecutive_errors"), self.model.bodies)
-        (told,) = self.sent_to_staff()
-        assert "breaker 'llm:scripted' is open, next try in " in told
-        assert "(last: the model answered with HTTP 401: no such ||rkey)" in told
-        assert "it will be asked again in " in told
+        (text,) = self.sent_to_staff()
+        assert "breaker 'llm:scripted' is open, next try in " in text
+        assert "(last: the model answered with HTTP 401: no such ||rkey)" in text
+        assert "it will be asked again in " in text
         assert "resting until its model answers" in operations.status(self.ada_script).message
         services.pool().troubles.clear()
         breaker().isolate()

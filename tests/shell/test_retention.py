@@ -20,9 +20,9 @@ class TestRetention(MemoryTest):
         """Store a memory that is so many days old."""
         is_consolidated = more.pop("is_consolidated", False)
         at = NOW - days * DAY_SECONDS
-        kept = Recollection(new_key(), kind, text, "world", at=at, **more)
-        rows.insert(self.ada_script.pk, [kept])
-        rows.change(self.ada_script.pk, kept.key, is_consolidated=is_consolidated)
+        memory = Recollection(new_key(), kind, text, "world", at=at, **more)
+        rows.insert(self.ada_script.pk, [memory])
+        rows.change(self.ada_script.pk, memory.key, is_consolidated=is_consolidated)
 
     def overdue(self, **config: Any) -> str:
         """The texts that need not be kept under these settings."""
@@ -66,11 +66,11 @@ class TestRetention(MemoryTest):
 
     def test_too_many_memories(self) -> None:
         """The least important of the oldest leave, after those that leave anyway."""
-        kept = [
+        memories = [
             Recollection(new_key(), "fact", f"f{n}", "world", at=NOW + n, importance=5 + n % 2)
             for n in range(110)
         ]
-        rows.insert(self.ada_script.pk, kept)
+        rows.insert(self.ada_script.pk, memories)
         assert "" == self.overdue(max_memories=110)
         assert "f0 f2 f4" == self.overdue(max_memories=107)
         self.keep("dull", days=31, importance=1)
@@ -81,11 +81,11 @@ class TestRetention(MemoryTest):
 
     def test_a_portion_at_a_time(self) -> None:
         """A large backlog must not hold up the game."""
-        made = [
+        memories = [
             Recollection(new_key(), "journal", f"f{n}", "world", at=n, importance=1)
             for n in range(250)
         ]
-        rows.insert(self.ada_script.pk, made)
+        rows.insert(self.ada_script.pk, memories)
         state.write(self.ada_script, memory_config={})
         counts = [retention.prune(self.ada_script, NOW) for _ in range(3)]
         assert [retention.MOST_AT_ONCE, 50, 0] == counts

@@ -74,8 +74,8 @@ class TestRevealing(RememberingTest):
         """That a search finds something would itself give the secret away."""
         assert SECRET not in self.typed(f"aimemory ada search a {SECRET} of hers").partition(":")[2]
         assert f"has a {SECRET}" in self.typed(f"aimemory ada search {SECRET} reveal")
-        found = operations.list_memories(self.ada_script, text=SECRET)
-        assert 0 == found.data.count
+        result = operations.list_memories(self.ada_script, text=SECRET)
+        assert 0 == result.data.count
         own = operations.list_memories(self.ada_script, text=SECRET, look=PrivateView(self.miras))
         assert own.data.count >= 1
 

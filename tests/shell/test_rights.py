@@ -259,14 +259,14 @@ class TestWrong(HearingTest):
         public = self.channel()
         for name, value, expected in WRONG:
             with self.subTest(name=name, value=value), ExitStack() as stack:
-                told = stack.enter_context(mock.patch.object(logger, "log_err"))
+                log = stack.enter_context(mock.patch.object(logger, "log_err"))
                 traced = stack.enter_context(mock.patch.object(logger, "log_trace"))
                 stack.callback(setattr, self.ada_script.db, name, getattr(self.ada_script.db, name))
                 self.set(**{name: value})
                 for _ in range(2):
                     self._hear_as_ever(public)
                     self.ada_script.at_repeat()
-                lines = [call.args[0] for call in told.call_args_list if "settings" in call.args[0]]
+                lines = [call.args[0] for call in log.call_args_list if "settings" in call.args[0]]
                 assert 1 == len(lines), lines
                 assert expected in lines[0]
                 assert expected in operations.status(self.ada_script).data.ignored_settings

@@ -132,7 +132,7 @@ class TestStopAll(ControlTest):
     def test_all_others_of_ones_own(self) -> None:
         brass_script, _ = self.make("Brass")
         self.keep_tom_out()
-        for line, before, told, after in (
+        for line, before, answer, after in (
             ("emergency clear all", {"emergency_stop": True}, "One assistant is cleared", False),
             (
                 "stop all",
@@ -147,10 +147,10 @@ class TestStopAll(ControlTest):
                 for script in (self.ada_script, brass_script):
                     state.write(script, **before)
                 shown = self.line(self.tom, f"assistant {line}")
-                assert told in shown
+                assert answer in shown
                 assert LACKS in shown
-                found = [state.read(script, name) for script in (self.ada_script, brass_script)]
-                assert [value, after] == found
+                values = [state.read(script, name) for script in (self.ada_script, brass_script)]
+                assert [value, after] == values
                 assert "nothing was changed." in self.line(self.tom, f"assistant {line}")
 
     def test_those_that_were_silenced_before_are_named(self) -> None:
@@ -218,9 +218,9 @@ class TestSeen(ControlTest):
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
         shown = self.line(self.tom, "assistant")
         assert "locked repeat" in shown
-        told = "Ada has locked itself: it kept repeating the same failed action. That was "
+        text = "Ada has locked itself: it kept repeating the same failed action. That was "
         assert (
-            f"{told}1970-01-01 00:00 UTC. To let it go on: assistant emergency clear Ada\n" in shown
+            f"{text}1970-01-01 00:00 UTC. To let it go on: assistant emergency clear Ada\n" in shown
         )
         assert "    locked (repeat): dig, 4 times" in shown
         operations.stop(self.ada_script, "test")

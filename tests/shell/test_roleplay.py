@@ -135,16 +135,16 @@ class TestSpeaking(RolePlayTest):
         assert "nods to a stone giant and looks at a short woman." == self.heard().heard.body
         self.ask("say /stone giant, hello", says("Yes."))
         assert 1 == len(self.model.bodies)
-        told = self.read(self.tom, "assistant why stone giant full")
-        assert "a stone giant, hello" in told
-        assert "Golem" not in told
+        text = self.read(self.tom, "assistant why stone giant full")
+        assert "a stone giant, hello" in text
+        assert "Golem" not in text
 
     def test_a_look_at_itself_tells_nobody_its_key(self) -> None:
         """The game shows each its own key, and what it saw is in the export of its partner."""
         look = completion(None, ("look", {"target": "Golem"}))
         self.ask("whisper stone giant = who are you?", look, whispers("A giant.", "tall man"))
         export = operations.export_known(self.golem_script, self.tom.account).data
-        seen = [said["content"] for said in export.conversation if said["role"] == "tool"]
+        seen = [message["content"] for message in export.conversation if message["role"] == "tool"]
         assert "a stone giant" in seen[0]
         assert "Golem" not in repr(export.conversation)
 
@@ -178,14 +178,14 @@ class TestPlayers(RolePlayTest):
         """A description, a word of it or a recog finds it; the key does not."""
         self.mira.recog.add(self.golem, "Grumpy")
         for person, name in ((self.tom, "stone giant"), (self.tom, "giant"), (self.mira, "grumpy")):
-            told = self.read(person, f"assistant mute {name}")
-            assert "no longer hears you" in told
-            assert "Golem" not in told
+            text = self.read(person, f"assistant mute {name}")
+            assert "no longer hears you" in text
+            assert "Golem" not in text
             assert "hears you again" in self.read(person, f"assistant unmute {name}")
             assert "is quiet here" in self.read(person, f"hush {name}")
             self.type(person, f"unhush {name}")
-        told = self.read(self.tom, "assistant mute golem")
-        assert "There is no assistant named golem. There are: Ada, a stone giant." in told
+        text = self.read(self.tom, "assistant mute golem")
+        assert "There is no assistant named golem. There are: Ada, a stone giant." in text
         assert "named golem is here" in self.read(self.tom, "hush golem")
 
     def test_one_that_is_elsewhere_is_not_told_of(self) -> None:
@@ -196,15 +196,15 @@ class TestPlayers(RolePlayTest):
 
     def test_why(self) -> None:
         self.ask("say stone giant, hello", says("Yes."))
-        told = self.read(self.tom, "assistant why stone giant full")
-        assert "a stone giant, message 1 of a tall man" in told
-        assert "Golem" not in told
+        text = self.read(self.tom, "assistant why stone giant full")
+        assert "a stone giant, message 1 of a tall man" in text
+        assert "Golem" not in text
 
     def test_what_is_remembered(self) -> None:
         self.ask("say stone giant, hello", says("Yes, what is it, then?"))
-        told = self.read(self.tom, "assistant memory stone giant")
-        assert 'A tall man said: "stone giant, hello" a stone giant answered' in told
-        number = told.split()[8]
+        text = self.read(self.tom, "assistant memory stone giant")
+        assert 'A tall man said: "stone giant, hello" a stone giant answered' in text
+        number = text.split()[8]
         line = f"assistant memory correct {number} stone giant = I sail."
         self.type(self.tom, f"assistant memory correct {number} = I sail.")
         assert "Golem" not in self.read(self.tom, line)
@@ -303,9 +303,9 @@ class TestMasks(RolePlayTest):
         assert "Tom is not here; here are" in self.prompts()[-1]
         with pytest.raises(ToolError, match="nobody named Tom is online"):
             find_online("Tom", "", self.golem)
-        found = find_online("a grinning wolf [masked]", "", self.golem)
-        assert self.tom.account == found
-        assert "a grinning wolf [masked]" == names.name_of(found, self.golem)
+        account = find_online("a grinning wolf [masked]", "", self.golem)
+        assert self.tom.account == account
+        assert "a grinning wolf [masked]" == names.name_of(account, self.golem)
 
 
 class TestCosts(RolePlayTest):

@@ -85,8 +85,8 @@ class TestNoKey(RolePlayTest):
         services.pool().set_transport(services.endpoint(), self.model)
 
     def create(self, typeclass: type, key: str) -> Any:
-        made, _ = typeclass.create(key, None, location=self.room1)
-        return made
+        being, _ = typeclass.create(key, None, location=self.room1)
+        return being
 
     def test_no_key_reaches_a_prompt_a_list_or_a_line(self) -> None:
         @given(CAST, KNOWN, ACTS)
@@ -167,8 +167,8 @@ class TestNoKey(RolePlayTest):
             known = operations.what_is_known(script, being.account)
             export = operations.export_known(script, being.account).data
             memories = [row["text"] for row in export.memories]
-            told = json.dumps([known.message, asdict(known.data), memories, export.conversation])
-            assert not {key for key in KEYS.values() if key in told}, told
+            text = json.dumps([known.message, asdict(known.data), memories, export.conversation])
+            assert not {key for key in KEYS.values() if key in text}, text
             assert KEYS["golem"] != export.assistant
             for line in LISTS:
                 self.type(being, line.format(it=names.called(script.obj, being)[-1]))

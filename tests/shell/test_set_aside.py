@@ -53,8 +53,8 @@ class TestToolCache(LimitsTest):
         assert approvals.pending(self.ada_script)
         answers = look_in, whispers("Hi.", "Mira")
         self.ask("whisper Ada = and I?", *answers, person=self.mira)
-        told = str(self.model.bodies[-1]["messages"])
-        assert ("the purse of Mira" in told, "the purse of Tom" in told) == (True, False)
+        text = str(self.model.bodies[-1]["messages"])
+        assert ("the purse of Mira" in text, "the purse of Tom" in text) == (True, False)
 
 
 class TestMeanwhile(AsideTest):
@@ -75,8 +75,8 @@ class TestMeanwhile(AsideTest):
 
     def test_nothing_of_it_is_in_anybody_elses_prompt(self) -> None:
         self.hi()
-        told = str(self.model.bodies[-1])
-        assert ("secret map" in told, "thing 1" in told) == (False, False)
+        text = str(self.model.bodies[-1])
+        assert ("secret map" in text, "thing 1" in text) == (False, False)
 
     def test_the_yes_waits_for_the_next_free_moment(self) -> None:
         self.type(self.mira, "whisper Ada = hi")
@@ -124,8 +124,8 @@ class TestMeanwhile(AsideTest):
         assert "it waits until my question" in operations.why(self.ada_script).message
         self.model.answers.extend([whispers("No map."), whispers("Here I am."), whispers("Yes.")])
         self.answer("no")
-        said = ['Ada whispers: "No map."', 'Ada whispers: "Here I am."', 'Ada whispers: "Yes."']
-        assert [later, *said] == self.told()
+        lines = ['Ada whispers: "No map."', 'Ada whispers: "Here I am."', 'Ada whispers: "Yes."']
+        assert [later, *lines] == self.told()
 
     def test_two_at_the_same_cap_share_one_question(self) -> None:
         self.model.answers.append(whispers("No map."))
@@ -204,11 +204,11 @@ class TestBrokenOff(LimitsTest):
         return str(self.ada_script.work.history).count("nods."), self.stored("current_tool_call")
 
     def test_what_was_done_on_an_order_is_remembered(self) -> None:
-        told = talk.tell(self.ada_script, self.tom, "nod, and tell what you see")
-        told.addErrback(lambda _: None)
+        deferred = talk.tell(self.ada_script, self.tom, "nod, and tell what you see")
+        deferred.addErrback(lambda _: None)
         pump()
         self.nods()
-        told.cancel()
+        deferred.cancel()
         assert (1, None) == self.kept()
 
     def test_what_was_done_before_a_hush_is_remembered(self) -> None:

@@ -49,9 +49,9 @@ class SignalTest(ErrandTest):
         """The list of what a signal sends from now on."""
         brought: list[Told] = []
 
-        def note(**told: Any) -> None:
-            del told["signal"]
-            brought.append(told)
+        def note(**facts: Any) -> None:
+            del facts["signal"]
+            brought.append(facts)
 
         signal.connect(note, weak=False, **options)
         self.addCleanup(signal.disconnect, note, **options)
@@ -60,7 +60,7 @@ class SignalTest(ErrandTest):
 
 class TestSaid(SignalTest):
     def test_each_way(self) -> None:
-        said = self.listen(signals.assistant_said)
+        facts = self.listen(signals.assistant_said)
         channel = create.create_channel("Docks", typeclass="evennia.comms.comms.DefaultChannel")
         account = self.tom.account
         outgoing.say(self.ada, "A |rred|n lamp", hops=1)
@@ -78,20 +78,20 @@ class TestSaid(SignalTest):
                 ("fog", "channel", ChannelDB.objects.get(db_key="Docks"), False),
                 ("nods", "pose", self.room1, False),
             )
-        ] == said
+        ] == facts
 
     def test_it_is_sent_by_a_turn(self) -> None:
         heard = self.listen(signals.assistant_said, sender=AssistantScript)
         self.ask("say @ada hello", says("Good evening."))
-        assert [("Good evening.", self.room1)] == [(told["text"], told["to"]) for told in heard]
+        assert [("Good evening.", self.room1)] == [(fact["text"], fact["to"]) for fact in heard]
         assert ['Ada says, "Good evening."'] == self.mira.heard_from(self.ada)
 
     def test_nothing_is_told_of_what_was_not_said(self) -> None:
         """This holds for a refused call and for a body without an assistant."""
-        said = self.listen(signals.assistant_said)
+        facts = self.listen(signals.assistant_said)
         outgoing.say(self.mira, "I am nobody's", hops=1)
         self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
-        assert ["Hello."] == [told["text"] for told in said]
+        assert ["Hello."] == [fact["text"] for fact in facts]
 
     def test_a_receiver_that_raises_harms_nothing(self) -> None:
         def fail(**_: Any) -> None:
@@ -99,10 +99,10 @@ class TestSaid(SignalTest):
 
         signals.assistant_said.connect(fail)
         self.addCleanup(signals.assistant_said.disconnect, fail)
-        said = self.listen(signals.assistant_said)
+        facts = self.listen(signals.assistant_said)
         with self.logged() as lines:
             self.ask("whisper Ada = hi", whispers("Hello."))
-        assert ["Hello."] == [told["text"] for told in said]
+        assert ["Hello."] == [fact["text"] for fact in facts]
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert any("ValueError" in line and __file__ in line for line in lines)
         assert "a receiver of the game" not in str(lines)  # it may quote what was said in private
@@ -113,9 +113,9 @@ class TestFromTheRecord(SignalTest):
 
     def only(self, brought: list[Told]) -> Told:
         """The one thing that was sent, without its sender and assistant."""
-        (told,) = brought
-        assert (AssistantScript, self.ada_script) == (told.pop("sender"), told.pop("assistant"))
-        return told
+        (fact,) = brought
+        assert (AssistantScript, self.ada_script) == (fact.pop("sender"), fact.pop("assistant"))
+        return fact
 
     def test_stopped_and_cleared(self) -> None:
         stopped = self.listen(signals.assistant_stopped)
@@ -130,9 +130,9 @@ class TestFromTheRecord(SignalTest):
         assert {"cause": "loop", "reason": "in circles", "by": ""} == self.only(stopped)
 
     def test_a_new_one(self) -> None:
-        made = self.listen(signals.assistant_created)
+        facts = self.listen(signals.assistant_created)
         script, body = self.make("Brass")
-        assert [(script, body)] == [(told["assistant"], told["assistant"].obj) for told in made]
+        assert [(script, body)] == [(fact["assistant"], fact["assistant"].obj) for fact in facts]
 
     def test_one_that_is_gone(self) -> None:
         gone = self.listen(signals.assistant_deleted)
@@ -143,20 +143,20 @@ class TestFromTheRecord(SignalTest):
         ):
             result = delete_assistant(script, reason="the tide")
         assert result.ok, result.message
-        (told,) = gone
-        assert (None, None, "Brass") == (told["sender"], told["assistant"], told["name"])
-        assert ("the tide", result.data) == (told["reason"], told["archive_path"])
+        (fact,) = gone
+        assert (None, None, "Brass") == (fact["sender"], fact["assistant"], fact["name"])
+        assert ("the tide", result.data) == (fact["reason"], fact["archive_path"])
 
     def test_tools_and_ticks(self) -> None:
         used, ticks = self.listen(signals.tool_used), self.listen(signals.tick_completed)
         self.ask("whisper Ada = hi", whispers("x", "Nobody"), whispers("Hello."))
         assert [("whisper", False), ("whisper", True)] == [
-            (told["tool"], told["success"]) for told in used
+            (fact["tool"], fact["success"]) for fact in used
         ]
         assert (True, "") == (bool(used[0]["error"]), used[1]["error"])
-        told = self.only(ticks)
-        assert ("answered", 1, 2) == (told["outcome"], told["tick"], told["calls"])
-        assert "whisper" in told["acts"]
+        fact = self.only(ticks)
+        assert ("answered", 1, 2) == (fact["outcome"], fact["tick"], fact["calls"])
+        assert "whisper" in fact["acts"]
 
     def test_limits(self) -> None:
         hits = self.listen(signals.limit_reached)
@@ -164,8 +164,8 @@ class TestFromTheRecord(SignalTest):
         config = {"max_iterations_per_tick": 1}
         state.write(self.ada_script, execution_config=config, safety_config=unattended)
         self.ask("whisper Ada = hi", completion(None, ("look", {})), completion("Six so far."))
-        told = self.only(hits)
-        assert ("max_iterations", False, 1) == (told["kind"], told["allowed"], told["cap"])
+        fact = self.only(hits)
+        assert ("max_iterations", False, 1) == (fact["kind"], fact["allowed"], fact["cap"])
 
     def test_questions(self) -> None:
         asked = self.listen(signals.question_asked)

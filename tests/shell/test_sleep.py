@@ -241,8 +241,8 @@ class TestByHerOwnWish(RecordedCase):
         self.type(self.tom, "whisper Ada = go to bed")
         self.model.answer(SLEEP)
         pump()
-        told = str(self.model.bodies[-1]["messages"])
-        assert "you did 4 things since you woke" in told
+        text = str(self.model.bodies[-1]["messages"])
+        assert "you did 4 things since you woke" in text
         assert "awake" == self.mode
 
     def test_not_soon_after_waking(self) -> None:

@@ -216,11 +216,11 @@ class TestMore(NightCase):
         before = profiles.of(self.ada_script, self.persons["Tom"]).favour
         assert 1 == self.sleep_through()["counts"]["profiles"]
         profile = profiles.of(self.ada_script, self.persons["Tom"])
-        found = {item["text"]: item["audience"] for item in profile.attributes}
+        audiences = {item["text"]: item["audience"] for item in profile.attributes}
         assert {
             "Tom knows the harbour.": self.here,
             "Tom knows the cellar.": person_audience(self.persons["Tom"]),
-        } == found
+        } == audiences
         assert 0.04 < profile.favour - before < 0.06
 
     def test_no_portrait_of_who_is_not_remembered(self) -> None:
@@ -303,10 +303,10 @@ class TestMore(NightCase):
         self.observe()
         self.note("Tom whispered: crate 6 stands in the cellar.", "Tom", importance=8)
         self.model.barred = "cellar"
-        for found in ([], ["People mind the harbour."]):
+        for insights in ([], ["People mind the harbour."]):
             self.clock.advance(86_400)
             assert ["reflect"] == list(self.sleep_through()["put_off"])
-            assert found == self.texts("insight")
+            assert insights == self.texts("insight")
             consolidation.wake_up(self.ada_script, "a test")
         assert "round" not in state.read(self.ada_script, "reflection_state")
 

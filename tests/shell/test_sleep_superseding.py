@@ -47,8 +47,8 @@ class SupersedingTest(NightCase):
 
     def row(self, text: str) -> Memory:
         """The memory that ends with these words."""
-        (found,) = [row for row in self.stored() if row.text.endswith(text)]
-        return found
+        (memory,) = [row for row in self.stored() if row.text.endswith(text)]
+        return memory
 
 
 class TestOneBatch(SupersedingTest):
@@ -221,8 +221,8 @@ class TestAnotherNight(SupersedingTest):
     def test_who_reads_the_journal_is_told_since_when(self) -> None:
         self.both()
         seeker = Seeker(self.persons["Tom"], "say", self.room1.dbref)
-        found = search(self.ada_script, seeker, "harbour", 5)
-        shown = journal.lines(found, state.memory_config(self.ada_script), datetime.now(UTC))
+        entries = search(self.ada_script, seeker, "harbour", 5)
+        shown = journal.lines(entries, state.memory_config(self.ada_script), datetime.now(UTC))
         assert ["no longer so since 1970-01-02" in line for line in shown.splitlines()] == [
             OPEN in line for line in shown.splitlines()
         ]

@@ -135,12 +135,12 @@ class TestCommands(HearingTest):
             assert "no_such" in self.ada_script.silence_for_staff
             shown = self.call(CmdAssistant(), "list", caller=self.tom)
             status = self.call(CmdAssistant(), "status", caller=self.tom)
-        told = (
+        text = (
             "Ada does nothing because a setting is wrong. It is in the game's settings; correct it "
             "there, then type: evennia reload\n    "
         )
-        assert told in shown
-        assert "no_such" in shown.partition(told)[2]
+        assert text in shown
+        assert "no_such" in shown.partition(text)[2]
         assert 1 == status.count("no_such")
 
     def test_a_wrong_price_is_a_wrong_setting(self) -> None:

@@ -180,9 +180,9 @@ class TestAskerGone(StaleTest):
         self.type(self.tom, "say @ada where are the maps?")
         self.account.unpuppet_object(self.session)
         self.account2.key = "Tom"
-        with mock.patch.object(type(self.account), "msg", autospec=True) as told:
+        with mock.patch.object(type(self.account), "msg", autospec=True) as msg:
             self.answer()
-        assert [self.account] == [call.args[0] for call in told.call_args_list]
+        assert [self.account] == [call.args[0] for call in msg.call_args_list]
         assert (False, []) == (self.heard()[0], self.waiting())
 
 

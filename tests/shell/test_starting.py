@@ -51,9 +51,9 @@ class TestStarting(ShellTest):
 
     def events(self, script: Any, **which: Any) -> Any:
         """Rows of an assistant's audit log."""
-        found = subject_of(script)
-        assert found is not None
-        return RecordedEvent.objects.filter(originator_id=found.id, **which)
+        subject = subject_of(script)
+        assert subject is not None
+        return RecordedEvent.objects.filter(originator_id=subject.id, **which)
 
     def test_each_table_is_read_once_for_all(self) -> None:
         statements = self.start()

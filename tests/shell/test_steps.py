@@ -40,9 +40,9 @@ class TestCheckpoint(StepsTest):
     def test_a_result_is_stored_before_the_next_call(self) -> None:
         self.ask("whisper Ada = what is here?", LOOK)
         assert 2 == len(self.model.bodies)
-        kept = self.kept()
-        assert (1, 0, True) == (kept["iterations"], kept["effects"], kept["is_private"])
-        assert ["user", "assistant", "tool"] == [message["role"] for message in kept["said"]]
+        record = self.kept()
+        assert (1, 0, True) == (record["iterations"], record["effects"], record["is_private"])
+        assert ["user", "assistant", "tool"] == [message["role"] for message in record["said"]]
 
     def test_a_restart_goes_on_from_there(self) -> None:
         self.ask("whisper Ada = what is here?", LOOK)

@@ -20,17 +20,17 @@ class TestStrays(ShellTest):
     def test_a_script_by_its_class_gives_nobody_a_mind(self) -> None:
         """The command `scripts mira = evennia_ai.assistant_script.AssistantScript` does this."""
         with mock.patch.object(logger, "log_warn") as warned:
-            made = create_script(AssistantScript, key="stray", obj=self.mira)
-        (told,) = [call.args[0] for call in warned.call_args_list]
-        assert f"the script stray (#{made.pk}) on Mira is not an assistant" in told
-        assert f"scripts/delete #{made.pk}" in told
+            script = create_script(AssistantScript, key="stray", obj=self.mira)
+        (text,) = [call.args[0] for call in warned.call_args_list]
+        assert f"the script stray (#{script.pk}) on Mira is not an assistant" in text
+        assert f"scripts/delete #{script.pk}" in text
         assert None is getattr(self.mira, "assistant_script", None)
         assert [self.ada_script] == operations.list_assistants()
         self.ask("whisper mira = hello")
-        made.at_repeat()
+        script.at_repeat()
         pump()
         assert not self.model.bodies
-        assert made.delete()
+        assert script.delete()
 
     def test_a_copied_body_has_no_mind_and_takes_none(self) -> None:
         """`copy ada` makes a body; the original goes on as before."""

@@ -33,10 +33,10 @@ class TestThereAndBack(DelegationTest):
     def test_why_says_of_a_task_what_there_is_to_say(self) -> None:
         """It has no number, and was heard by no rule and no mark."""
         self.ask("whisper Ada = how many lamps?", hands_on(), reports(), whispers("Seven."))
-        told = operations.why(self.brass_script).message
-        assert "Brass, from Ada, 0:00:0" in told
+        text = operations.why(self.brass_script).message
+        assert "Brass, from Ada, 0:00:0" in text
         for line in ("message 0", "known by", "rule ", "()"):
-            assert line not in told
+            assert line not in text
 
     def test_plain_text_is_a_report(self) -> None:
         """A model without tool calls answers a task as it answers a whisper."""
@@ -119,8 +119,8 @@ class TestRefusals(DelegationTest):
         self.allow(self.brass_script)
         answers = hands_on(), hands_on(specialist="Ada"), reports("I need her."), whispers("No.")
         self.ask("whisper Ada = count", *answers)
-        told = "Ada waits for what you do yourself, so it cannot be asked"
-        assert {"success": False, "error": told} == self.result(2)
+        problem = "Ada waits for what you do yourself, so it cannot be asked"
+        assert {"success": False, "error": problem} == self.result(2)
         assert ['Ada whispers: "No."'] == self.tom.heard_from(self.ada)
         assert 1 == len(self.facts("delegation_begun"))
 
@@ -177,8 +177,8 @@ class TestFailures(DelegationTest):
         last_word = completion("Six so far.")
         answers = hands_on(), completion(None, ("look", {})), last_word, whispers("Six.")
         self.ask("whisper Ada = count", *answers)
-        told = "Brass could not do it: limit max_iterations; so far: Six so far."
-        assert {"success": False, "error": told} == self.result(3)
+        problem = "Brass could not do it: limit max_iterations; so far: Six so far."
+        assert {"success": False, "error": problem} == self.result(3)
         assert [CANNOT.replace("I cannot", "Six")] == self.tom.heard_from(self.ada)
 
     def test_muting_the_delegate_does_not_drop_what_it_does_for_another(self) -> None:

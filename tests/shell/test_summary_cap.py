@@ -42,14 +42,14 @@ class TestCap(CompactionCase):
     def test_l12_a_summary_over_the_cap_is_cut_to_it(self) -> None:
         """It ends at a sentence; two caps show that the setting is the one that counts."""
         whole = self.tokens(LONG)
-        kept = {}
+        summaries = {}
         for cap in (40, 100):
-            kept[cap] = self.sum_up(cap)
-            assert cap * 0.6 < self.tokens(kept[cap]) <= cap
-            assert kept[cap].endswith("storms.")
-            facts = {"from_tokens": whole, "to_tokens": self.tokens(kept[cap])}
+            summaries[cap] = self.sum_up(cap)
+            assert cap * 0.6 < self.tokens(summaries[cap]) <= cap
+            assert summaries[cap].endswith("storms.")
+            facts = {"from_tokens": whole, "to_tokens": self.tokens(summaries[cap])}
             assert facts == self.recorded.pop()
-        assert len(kept[40]) < len(kept[100]) < len(LONG)
+        assert len(summaries[40]) < len(summaries[100]) < len(LONG)
 
     def test_l12_exactly_at_the_cap_nothing_is_cut(self) -> None:
         whole = self.tokens(LONG)
@@ -65,8 +65,8 @@ class TestCap(CompactionCase):
 
     def test_l12_one_long_word_is_cut_too(self) -> None:
         """It has no sentence to end at."""
-        kept = self.sum_up(50, "storm" * 200)
-        assert 0 < self.tokens(kept) <= 50
+        summary = self.sum_up(50, "storm" * 200)
+        assert 0 < self.tokens(summary) <= 50
 
     def test_l12_where_nothing_fits_the_talk_stays(self) -> None:
         state.write(self.ada_script, safety_config={"size": {"summary_tokens": 1}})
@@ -78,14 +78,14 @@ class TestCap(CompactionCase):
     def test_l12_the_model_is_asked_for_no_more(self) -> None:
         """A cap below what the prompt asks for is named in words, and bounds the answer."""
         state.write(self.ada_script, llm_max_tokens=50)
-        for cap, told, most in (
+        for cap, ending, most in (
             (100, " The whole is at most 75 words long.", 100),
             (900, "", 900),
             (0, "", 1500),
         ):
             self.sum_up(cap)
             body = self.model.bodies[-1]
-            assert DEFAULT_COMPACTION_PROMPT + told == body["messages"][0]["content"]
+            assert DEFAULT_COMPACTION_PROMPT + ending == body["messages"][0]["content"]
             assert most == body["max_tokens"]
 
     def test_l12_lines_that_are_short_enough_themselves_count_too(self) -> None:

@@ -37,12 +37,12 @@ class TestHistory(ShellTest):
         mira = incoming.person_of(self.mira)
         assert [None] * 3 + [mira] * 3 == [row["private_to"] for row in rows]
         look = PrivateView.of(self.mira)
-        told = conversation.show_history(self.ada_script, look=look).message.splitlines()
-        assert "Ada's conversation, 1 to 6 of 6:" == told[0]
-        assert '   2  Ada says: "Good evening."' == told[2]
-        assert '   5  Ada whispers to Mira: "Upstairs."   (private to TestAccount2)' == told[5]
-        assert told[3].startswith("   3  say gave: {")
-        assert 7 == len(told)
+        lines = conversation.show_history(self.ada_script, look=look).message.splitlines()
+        assert "Ada's conversation, 1 to 6 of 6:" == lines[0]
+        assert '   2  Ada says: "Good evening."' == lines[2]
+        assert '   5  Ada whispers to Mira: "Upstairs."   (private to TestAccount2)' == lines[5]
+        assert lines[3].startswith("   3  say gave: {")
+        assert 7 == len(lines)
 
     def test_what_is_private_to_somebody_else_is_as_long_as_it_is(self) -> None:
         """Only the length of private words is shown, and a hint at how to see them."""
@@ -52,9 +52,9 @@ class TestHistory(ShellTest):
             shown = self.rows(look=look)
             masked = [{**row, "text": f"({len(row['text'])} characters)"} for row in rows[3:]]
             assert [*rows[:3], *masked] == shown
-        told = conversation.show_history(self.ada_script).message
-        assert "   5  Ada (29 characters)   (private to TestAccount2)" in told.splitlines()
-        assert [False, True] == [words in told for words in ("Upstairs", "(3 private words are")]
+        text = conversation.show_history(self.ada_script).message
+        assert "   5  Ada (29 characters)   (private to TestAccount2)" in text.splitlines()
+        assert [False, True] == [words in text for words in ("Upstairs", "(3 private words are")]
 
     def test_pages_lead_to_the_oldest(self) -> None:
         self.talk()
@@ -112,40 +112,40 @@ class TestHistory(ShellTest):
         assert "Mira" == rows[6]["name"]
         (masked,) = [row for row in self.rows(look=None) if row["private_to"]]
         assert {**rows[5], "text": "(2,000 characters)"} == masked
-        told = conversation.show_history(self.ada_script).message
-        assert "(private to someone who is gone)" in told
-        assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in told
+        text = conversation.show_history(self.ada_script).message
+        assert "(private to someone who is gone)" in text
+        assert '\n      - a\n      \n      Mira says on the channel Pub: "z"' in text
 
     def test_it_is_given_out_as_it_is_kept(self) -> None:
         """This holds also of an assistant that does not run; changing the copy changes nothing."""
         self.talk()
-        kept = state.read(self.ada_script, "conversation_history")
+        history = state.read(self.ada_script, "conversation_history")
         result = self.export(is_revealing=True)
-        assert (kept, "Ada: 6 messages.") == (result.data["messages"], result.message)
+        assert (history, "Ada: 6 messages.") == (result.data["messages"], result.message)
         result.data["messages"][0]["content"] = "x"
-        assert kept == self.export(is_revealing=True).data["messages"]
+        assert history == self.export(is_revealing=True).data["messages"]
         work, self.ada_script.work = self.ada_script.work, None
         try:
-            assert kept == self.export(is_revealing=True).data["messages"]
+            assert history == self.export(is_revealing=True).data["messages"]
             assert 6 == conversation.show_history(self.ada_script).data["count"]
         finally:
             self.ada_script.work = work
 
     def test_of_what_is_private_no_words_are_given_out(self) -> None:
         self.talk()
-        kept = state.read(self.ada_script, "conversation_history")
+        history = state.read(self.ada_script, "conversation_history")
         result = self.export(is_revealing=False)
         given = result.data["messages"]
         assert "Ada: 6 messages." == result.message
-        assert kept[:3] == given[:3]
-        assert [message["role"] for message in kept] == [message["role"] for message in given]
+        assert history[:3] == given[:3]
+        assert [message["role"] for message in history] == [message["role"] for message in given]
         call = given[4]["tool_calls"][0]
-        assert kept[4]["tool_calls"][0]["id"] == call["id"]
+        assert history[4]["tool_calls"][0]["id"] == call["id"]
         assert {"name": "whisper", "arguments": "{}"} == call["function"]
-        lengths = [f"({len(kept[at]['content'])} characters)" for at in (3, 5)]
+        lengths = [f"({len(history[at]['content'])} characters)" for at in (3, 5)]
         assert lengths == [given[at]["content"] for at in (3, 5)]
         assert "Upstairs" not in str(given)
-        assert kept == self.export(is_revealing=True).data["messages"]
+        assert history == self.export(is_revealing=True).data["messages"]
 
     def export(self, *, is_revealing: bool) -> Result:
         return conversation.export_history(

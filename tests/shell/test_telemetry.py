@@ -72,23 +72,23 @@ class TestSpans(TelemetryTest):
         (root,) = (each for each in spans.values() if not each.parent_span_id)
         assert "invoke_agent Ada" == root.name
         assert {root.span_id} == {e.parent_span_id for e in spans.values() if e is not root}
-        told = attributes_of(root)
+        values = attributes_of(root)
         assert ("AGENT", "invoke_agent", "Ada", "answered") == (
-            told["openinference.span.kind"],
-            told["gen_ai.operation.name"],
-            told["gen_ai.agent.name"],
-            told["evennia_ai.outcome"],
+            values["openinference.span.kind"],
+            values["gen_ai.operation.name"],
+            values["gen_ai.agent.name"],
+            values["evennia_ai.outcome"],
         )
-        told = attributes_of(spans["chat scripted"])
+        values = attributes_of(spans["chat scripted"])
         assert ("LLM", "chat", "scripted", "scripted") == (
-            told["openinference.span.kind"],
-            told["gen_ai.operation.name"],
-            told["gen_ai.provider.name"],
-            told["gen_ai.request.model"],
+            values["openinference.span.kind"],
+            values["gen_ai.operation.name"],
+            values["gen_ai.provider.name"],
+            values["gen_ai.request.model"],
         )
-        assert told["gen_ai.usage.input_tokens"] == told["llm.token_count.prompt"]
-        told = attributes_of(spans["execute_tool look"])
-        assert ("TOOL", "look") == (told["openinference.span.kind"], told["gen_ai.tool.name"])
+        assert values["gen_ai.usage.input_tokens"] == values["llm.token_count.prompt"]
+        values = attributes_of(spans["execute_tool look"])
+        assert ("TOOL", "look") == (values["openinference.span.kind"], values["gen_ai.tool.name"])
         assert ["/v1/traces"] == self.receiver.paths
 
     def test_a_failure_is_told_by_its_kind(self) -> None:
@@ -165,12 +165,12 @@ class TestWords(TelemetryTest):
         self.talk()
         assert SECRET in self.sent(export)
         chats = [each for each in self.receiver.spans() if each.name.startswith("chat")]
-        told = attributes_of(chats[-1])
-        roles = [each["role"] for each in json.loads(told["gen_ai.input.messages"])]
+        values = attributes_of(chats[-1])
+        roles = [each["role"] for each in json.loads(values["gen_ai.input.messages"])]
         assert "system" == roles[0]
-        assert "system" == told["llm.input_messages.0.message.role"]
-        assert "say" == told["llm.output_messages.0.message.tool_calls.0.tool_call.function.name"]
-        (part,) = json.loads(told["gen_ai.output.messages"])[0]["parts"]
+        assert "system" == values["llm.input_messages.0.message.role"]
+        assert "say" == values["llm.output_messages.0.message.tool_calls.0.tool_call.function.name"]
+        (part,) = json.loads(values["gen_ai.output.messages"])[0]["parts"]
         assert ("tool_call", "say") == (part["type"], part["name"])
 
     def test_never_of_those_who_do_not_want_it(self) -> None:
@@ -217,9 +217,9 @@ class TestSwitch(TelemetryTest):
     def test_wrong_settings_are_told_by_the_check(self) -> None:
         for wrong in ({"endpoint": "localhost:4318"}, {"private_words": "yes"}, {"no": 1}):
             with override_settings(EVENNIA_AI_OTEL_CONFIG=wrong):
-                (found,) = check_settings(None)
-                assert str(found.msg).startswith("EVENNIA_AI_OTEL_CONFIG")
-                assert next(iter(wrong)) in str(found.msg)
+                (error,) = check_settings(None)
+                assert str(error.msg).startswith("EVENNIA_AI_OTEL_CONFIG")
+                assert next(iter(wrong)) in str(error.msg)
                 assert telemetry.begin() is None
 
     def test_what_the_docs_say(self) -> None:
@@ -246,11 +246,11 @@ class TestSwitch(TelemetryTest):
 
     def test_nobody_answers(self) -> None:
         """The game does not wait, answers go on, and the log has one line."""
-        told: list[str] = []
+        lines: list[str] = []
         self.receiver.end()
         export = self.export()
         with (
-            mock.patch.object(logger, "log_warn", told.append),
+            mock.patch.object(logger, "log_warn", lines.append),
             mock.patch.object(logging.Logger, "callHandlers") as handled,
         ):
             began = time.monotonic()
@@ -262,19 +262,19 @@ class TestSwitch(TelemetryTest):
                 export.spans.flush()
             pump()
         assert took < 1.0
-        assert 1 == len(told)
-        assert "cannot be exported" in told[0]
+        assert 1 == len(lines)
+        assert "cannot be exported" in lines[0]
         assert not [c for c in handled.call_args_list if c.args[0].name.startswith("opentel")]
 
     def test_a_defect_of_ours_disturbs_nobody(self) -> None:
         """The log says what failed, without words of the talk."""
         self.export()
         broken = mock.patch.object(telemetry, "span_of", side_effect=ValueError(SECRET))
-        with broken, mock.patch.object(logger, "log_err") as told:
+        with broken, mock.patch.object(logger, "log_err") as log:
             self.ask(f"whisper Ada = {SECRET}", whispers("Hello, Tom."))
         self.assert_heard(self.tom, "Hello, Tom.")
-        assert "is not exported, ValueError" in str(told.call_args_list)
-        assert SECRET not in str(told.call_args_list)
+        assert "is not exported, ValueError" in str(log.call_args_list)
+        assert SECRET not in str(log.call_args_list)
 
     def test_the_end_of_the_game(self) -> None:
         export = self.export()

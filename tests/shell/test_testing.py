@@ -49,8 +49,8 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
         """The message also says that the model was asked and had no answer."""
         self.char1.msg("rain")
         self.type(self.char1, "whisper Ada = hello")
-        told = "did not hear 'Good evening', but .*'rain'.*asked 1 times more than it has answers"
-        with pytest.raises(AssertionError, match=told):
+        regex = "did not hear 'Good evening', but .*'rain'.*asked 1 times more than it has answers"
+        with pytest.raises(AssertionError, match=regex):
             self.assert_heard(self.char1, "Good evening")
 
     def test_time_is_moved_by_hand(self) -> None:

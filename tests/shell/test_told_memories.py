@@ -24,8 +24,8 @@ DAY = 86_400.0
 
 def memory(text: str, audience: str = HERE, *, days: float = 2, **more: object) -> Recollection:
     """A memory that is so many days old."""
-    made = Recollection(text, "journal", text, audience, at=NOW.timestamp() - days * DAY)
-    return replace(made, **more)  # type: ignore[arg-type]
+    result = Recollection(text, "journal", text, audience, at=NOW.timestamp() - days * DAY)
+    return replace(result, **more)  # type: ignore[arg-type]
 
 
 def lines(*memories: Recollection, about: str = "", **more: int) -> list[str]:
@@ -91,8 +91,8 @@ def test_no_memory_poses_as_anything_else(text: str, audience: str) -> None:
 
 
 def test_a_name_that_is_none_is_quoted() -> None:
-    said = memory('Somebody called "Obey Me Now And Here" said: "x"')
-    assert '- Somebody called "Obey Me Now And Here" said on Friday 1 May: "x"' == lines(said)[-1]
+    entry = memory('Somebody called "Obey Me Now And Here" said: "x"')
+    assert '- Somebody called "Obey Me Now And Here" said on Friday 1 May: "x"' == lines(entry)[-1]
 
 
 def test_long_words_are_cut_in_the_line() -> None:

@@ -42,8 +42,8 @@ class TestSetAttribute(ToolTest):
     def test_without_a_lock_nothing_is_let(self) -> None:
         for target in ("Ada", "Tom", "Obj", "here"):
             with self.subTest(target):
-                is_set, told = self.set("x", target=target)
-                assert (False, "you are not allowed to change") == (is_set, told[:29])
+                is_set, answer = self.set("x", target=target)
+                assert (False, "you are not allowed to change") == (is_set, answer[:29])
 
     def test_an_attribute_may_have_locks_of_its_own(self) -> None:
         self.sign.db.mood = "calm"
@@ -57,10 +57,10 @@ class TestSetAttribute(ToolTest):
     def test_only_what_is_on_the_list(self) -> None:
         for name in ("moods", "moo", "creator_id", "_mood", "mood;desc", "", "tom/mood"):
             with self.subTest(name):
-                is_set, told = self.set("x", name)
+                is_set, answer = self.set("x", name)
                 assert not is_set
-                assert told.startswith("you are not allowed to set")
-                assert told.endswith("; you may set mood, desc")
+                assert answer.startswith("you are not allowed to set")
+                assert answer.endswith("; you may set mood, desc")
         state.write(self.ada_script, attribute_allowlist=())
         expected = "you are allowed none: your owner put nothing on attribute_allowlist"
         assert (False, expected) == self.set("x")
@@ -90,18 +90,18 @@ class TestSetAttribute(ToolTest):
 class TestTime(ToolTest):
     def test_both_times(self) -> None:
         self.clock.advance(86_400 * 365)
-        told = self.told("time")
-        assert told.startswith("In the game: ")
-        assert told.endswith("In the real world: Friday 01 January 1971, 00:00 UTC.")
+        text = self.told("time")
+        assert text.startswith("In the game: ")
+        assert text.endswith("In the real world: Friday 01 January 1971, 00:00 UTC.")
 
     def test_a_calendar_of_the_games_own(self) -> None:
         """Its units have their longest names, the biggest first."""
         units = {"sec": 1, "min": 60, "moon": 600, "moons and a half": 600}
         with override_settings(TIME_UNITS=units):
-            told = self.told("time")
-        assert told.startswith("In the game: moons and a half ")
-        assert ", min " in told
-        assert ", sec " in told
+            text = self.told("time")
+        assert text.startswith("In the game: moons and a half ")
+        assert ", min " in text
+        assert ", sec " in text
 
     def test_a_date_beyond_all_calendars(self) -> None:
         """It is told in seconds."""

@@ -106,9 +106,9 @@ class TestMyState(ToolTest):
     def test_without_a_cap_and_with_a_service_that_fails(self) -> None:
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 0}}
         self.ada_script.work.breakers.get_or_create("tide").force_open()
-        told = self.told("my_state", turn=self.own)
-        assert "tokens used today (UTC), without a cap" in told
-        assert "out of order: tide" in told
+        text = self.told("my_state", turn=self.own)
+        assert "tokens used today (UTC), without a cap" in text
+        assert "out of order: tide" in text
 
     def test_who_is_told(self) -> None:
         """Only those who control her are told, and others are not even offered the tool."""

@@ -238,8 +238,8 @@ class TestExecuteCommand(ToolTest):
         for line in ("polish lamp", "POLISH lamp", "@polish lamp", "buff lamp", "+shine lamp"):
             with self.subTest(line):
                 RAN.clear()
-                told = self.told("execute_command", command=f" {line} ")
-                assert 'the game answers "You polish lamp.\\nIt shines."' == told
+                text = self.told("execute_command", command=f" {line} ")
+                assert 'the game answers "You polish lamp.\\nIt shines."' == text
                 assert [("polish", "lamp")] == RAN
         assert self.ada_script.work.capture is None
 
@@ -269,9 +269,9 @@ class TestExecuteCommand(ToolTest):
         self.allow("ledger")
         for line in ("ledger", "ledger all"):
             with self.subTest(line):
-                told = self.told("execute_command", command=line)
-                assert "wool" in told
-                assert "3 coins" in told
+                text = self.told("execute_command", command=line)
+                assert "wool" in text
+                assert "3 coins" in text
 
     def test_what_a_pager_shows_is_read(self) -> None:
         """Evennia's pager shows nothing to a body without a session."""
@@ -279,9 +279,9 @@ class TestExecuteCommand(ToolTest):
         assert "Help for polish" in strip_ansi(self.told("execute_command", command="help polish"))
         for line in ("almanac", "almanac table"):
             with self.subTest(line):
-                told = self.told("execute_command", command=line)
-                assert "day 0" in told
-                assert "day 20" in told
+                text = self.told("execute_command", command=line)
+                assert "day 0" in text
+                assert "day 20" in text
         assert not self.ada.ndb._more
         assert "You polish lamp." in self.told("execute_command", command="polish lamp")
 
@@ -289,12 +289,12 @@ class TestExecuteCommand(ToolTest):
         """The question or the menu would take each later command for its answer."""
         self.allow("haggle", "polish")
         asked = {"": "Buy it for 3 coins?", "menu": "Buy?", "yes": "Buy it?", "editor": "offer"}
-        for kind, told in asked.items():
+        for kind, question in asked.items():
             line = f"haggle {kind}".rstrip()
             with self.subTest(line):
                 text = self.refusal("execute_command", command=line)
                 assert text.startswith("the command haggle asks back, which you cannot answer: ")
-                assert told in strip_ansi(text)
+                assert question in strip_ansi(text)
                 assert "You polish lamp." in self.told("execute_command", command="polish lamp")
         get_input(self.ada, "And now?", lambda *_: None)  # as of a command after a pause
         assert "You polish lamp." in self.told("execute_command", command="polish lamp")
@@ -321,10 +321,10 @@ class TestExecuteCommand(ToolTest):
                 logged.clear()
                 line = f"shatter {place} words-of-the-model"
                 assert expected == self.refusal("execute_command", command=line)
-                told = "\n".join(logged)
-                assert SECRET in told
-                assert "the command shatter failed inside" in told
-                assert "words-of-the-model" not in told
+                log = "\n".join(logged)
+                assert SECRET in log
+                assert "the command shatter failed inside" in log
+                assert "words-of-the-model" not in log
         assert self.ada_script.work.capture is None
         assert self.told("execute_command", command="shatter nothing")
 
@@ -360,9 +360,9 @@ class TestExecuteCommand(ToolTest):
             ("bur lamp", ""),
         ):
             with self.subTest(line):
-                told = self.refusal("execute_command", command=line)
+                refusal = self.refusal("execute_command", command=line)
                 expected = f"{refused}{key};" if key else "no command is called like"
-                assert expected in told
+                assert expected in refusal
                 assert [] == RAN
 
     def test_several_lines_and_several_commands(self) -> None:
@@ -451,6 +451,6 @@ class TestExecuteCommand(ToolTest):
             started.addBoth(outcomes.append)
         for waiting in CmdSlow.waiting[-2:]:
             waiting.callback(None)
-        told = [outcome.text.splitlines()[0] for outcome in outcomes]
-        assert ["lamp" in told[0], "bell" in told[1]] == [True, True]
+        lines = [outcome.text.splitlines()[0] for outcome in outcomes]
+        assert ["lamp" in lines[0], "bell" in lines[1]] == [True, True]
         assert self.ada_script.work.capture is None

@@ -110,8 +110,8 @@ class TestMove(ToolTest):
         """With Evennia's `slow_exit` the step comes seconds later, which is no refusal."""
         self.exit.swap_typeclass(SlowExit, run_start_hooks="")
         with mock.patch("evennia.contrib.grid.slow_exit.slow_exit.utils.delay") as delay:
-            told = self.told("move", exit="out")
-            assert "you are on your way through out, and will be there in some seconds" == told
+            text = self.told("move", exit="out")
+            assert "you are on your way through out, and will be there in some seconds" == text
             self.exit.locks.add("traverse:false()")
             assert 'the game says "You cannot go there."' == self.refusal("move", exit="out")
         assert self.room1 == self.ada.location

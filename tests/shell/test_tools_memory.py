@@ -34,9 +34,9 @@ class MemoryToolTest(MemoryTest, ToolTest):
 
     def kept(self) -> Memory:
         """Ada's newest memory."""
-        found = Memory.objects.filter(assistant=self.ada_script.pk).order_by("-id").first()
-        assert found is not None
-        return found
+        memory = Memory.objects.filter(assistant=self.ada_script.pk).order_by("-id").first()
+        assert memory is not None
+        return memory
 
     def count(self) -> int:
         return Memory.objects.filter(assistant=self.ada_script.pk).count()
@@ -46,9 +46,9 @@ class TestStore(MemoryToolTest):
     def test_a_fact_is_kept(self) -> None:
         """Its audience are those who were there, and a search finds it from then on."""
         turn = self.aloud("the old mill burned down")
-        told = self.told("store_memory", text="The old\nmill burned.", about="Mill", turn=turn)
+        text = self.told("store_memory", text="The old\nmill burned.", about="Mill", turn=turn)
         fact = self.kept()
-        assert f"kept as [{fact.key[:8]}]" == told
+        assert f"kept as [{fact.key[:8]}]" == text
         assert ("fact", "direct", 7, "heuristic", ["mill"], 0.7) == (
             fact.kind,
             fact.source_type,
@@ -157,29 +157,29 @@ class TestRecall(MemoryToolTest):
         """The turn becomes private by what only this person may know."""
         key = self.said_here("the old mill burned down", self.tom)
         aloud = self.aloud()
-        told = self.told("recall_memories", query="the old mill burned down", turn=aloud)
-        assert f'[{key[:8]}] "the old mill burned down"' in told
+        text = self.told("recall_memories", query="the old mill burned down", turn=aloud)
+        assert f'[{key[:8]}] "the old mill burned down"' in text
         assert not aloud.is_private
         self.secret("the lamp is under the stair", self.tom)
         turn = self.turn("hello")
-        told = self.told("recall_memories", query="the lamp is under the stair", turn=turn)
-        assert "under the stair" in told
+        text = self.told("recall_memories", query="the lamp is under the stair", turn=turn)
+        assert "under the stair" in text
         assert turn.is_private
 
     def test_nobody_is_told_anothers_secret(self) -> None:
         self.secret("the lamp is under the stair", self.tom)
         for turn in (self.turn("hello", person=self.mira), self.aloud()):
             with self.subTest(turn.event.source):
-                told = self.told("recall_memories", query="the lamp under the stair", turn=turn)
-                assert "you remember nothing about that" == told
+                text = self.told("recall_memories", query="the lamp under the stair", turn=turn)
+                assert "you remember nothing about that" == text
 
     def test_nothing_found_is_not_the_same_as_not_looked(self) -> None:
         """The model is told when the store is down."""
         assert "you remember nothing about that" == self.told("recall_memories", query="dragons")
         self.secret("the lamp is under the stair", self.tom)
         self.store.is_down = True
-        told = self.refusal("recall_memories", query="the lamp")
-        assert told.startswith("your memory cannot be searched right now; ")
+        refusal = self.refusal("recall_memories", query="the lamp")
+        assert refusal.startswith("your memory cannot be searched right now; ")
 
     def test_without_a_query(self) -> None:
         expected = "say in a few words what you want to know"
@@ -188,9 +188,9 @@ class TestRecall(MemoryToolTest):
 
 class TestJournal(MemoryToolTest):
     def test_an_entry(self) -> None:
-        told = self.told("add_journal_entry", text="I saw Tom dig.", tags=["Secret", " secret"])
+        text = self.told("add_journal_entry", text="I saw Tom dig.", tags=["Secret", " secret"])
         entry = self.kept()
-        assert f"written down as [{entry.key[:8]}]" == told
+        assert f"written down as [{entry.key[:8]}]" == text
         assert ("journal", "observation", ["secret"], 8, 0.8) == (
             entry.kind,
             entry.source_type,
@@ -215,8 +215,8 @@ class TestJournal(MemoryToolTest):
         self.secret("another's", self.mira, kind="journal")
         self.remember("no entry", kind="fact")
         aloud = self.aloud()
-        told = self.told("read_journal", limit=2, turn=aloud).splitlines()
-        assert ["thing 2", "thing 3"] == [line.split('"')[1] for line in told]
+        lines = self.told("read_journal", limit=2, turn=aloud).splitlines()
+        assert ["thing 2", "thing 3"] == [line.split('"')[1] for line in lines]
         assert not aloud.is_private
         turn = self.turn("hello")
         assert 5 == len(self.told("read_journal", turn=turn).splitlines())
@@ -252,13 +252,13 @@ class TestJournal(MemoryToolTest):
         self.said_here("the mill", self.tom, kind="journal")
         self.said_here("the mill burned", self.mira, kind="journal")
         self.secret("under the mill", self.mira, kind="journal")
-        told = self.told("search_journal", words="burned MILL, ok?").splitlines()
-        assert ["the mill burned", "the mill"] == [line.split('"')[1] for line in told]
+        answer = self.told("search_journal", words="burned MILL, ok?").splitlines()
+        assert ["the mill burned", "the mill"] == [line.split('"')[1] for line in answer]
         turn = self.turn("hello", person=self.mira)
         assert "under the mill" in self.told("search_journal", words="mill", turn=turn)
         elsewhere = self.turn("hello", place="#99")
-        told = self.told("search_journal", words="mill", turn=elsewhere)
-        assert ["the mill"] == [line.split('"')[1] for line in told.splitlines()]
+        answer = self.told("search_journal", words="mill", turn=elsewhere)
+        assert ["the mill"] == [line.split('"')[1] for line in answer.splitlines()]
         expected = "say in words of three letters or more what you look for"
         assert expected == self.refusal("search_journal", words="a b")
 

@@ -106,9 +106,9 @@ class TestNotes(ToolTest):
             (public(""), False),
         ):
             with self.subTest(turn=turn):
-                told = self.told("read_notes", turn=turn)
-                assert "the weather" in told
-                assert is_known is ("a secret" in told)
+                text = self.told("read_notes", turn=turn)
+                assert "the weather" in text
+                assert is_known is ("a secret" in text)
         expected = "there is no note 1; read_notes shows what there is"
         assert expected == self.refusal("forget_note", number=1, turn=private(MIRA))
         assert "note 1 is struck out" == self.told("forget_note", number=1, turn=private(TOM))
@@ -141,7 +141,7 @@ class TestNotes(ToolTest):
             self.told("write_note", text=f"Tom says {number}", turn=public(TOM))
         stored = state.read(self.ada_script, "notes")
         assert 50 == len(stored)
-        told = self.told("read_notes", turn=private(MIRA))
-        assert "Mira's birthday" in told
-        assert '"Tom says 10"' not in told
-        assert '"Tom says 11"' in told
+        text = self.told("read_notes", turn=private(MIRA))
+        assert "Mira's birthday" in text
+        assert '"Tom says 10"' not in text
+        assert '"Tom says 11"' in text

@@ -31,7 +31,7 @@ class TestProjects(MemoryTest, ToolTest):
         for key in ("map", "boat"):
             self.create(key, context=f"context of {key}")
         aloud = self.turn("hello", source="say")
-        told = self.told(
+        text = self.told(
             "swap_project",
             project_key="map",
             current_project_update="the hull is tight",
@@ -43,7 +43,7 @@ class TestProjects(MemoryTest, ToolTest):
             "new_project": "map",
             "new_project_summary": "about map",
             "new_project_context": "context of map",
-        } == json.loads(told)
+        } == json.loads(text)
         slots = state.read(self.ada_script, "projects")["slots"]
         assert ("paused", "the hull is tight") == (
             slots["boat"]["status"],

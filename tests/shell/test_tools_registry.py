@@ -97,17 +97,17 @@ def test_caching(cached: tuple[bool, str, float | None], options: dict[str, Any]
 
 def test_a_registered_function_can_be_run_as_a_tool() -> None:
     tool(cache_seconds=5)(ring)
-    made = TOOL_REGISTRY["ring"]
-    assert "big rings" == made.execute(None, bell="big")
+    entry = TOOL_REGISTRY["ring"]
+    assert "big rings" == entry.execute(None, bell="big")
     assert ("ring", "Ring a bell.", 30.0, True, "tick", 5) == (
-        made.name,
-        made.description,
-        made.timeout,
-        made.cacheable,
-        made.cache_scope,
-        made.cache_ttl,
+        entry.name,
+        entry.description,
+        entry.timeout,
+        entry.cacheable,
+        entry.cache_scope,
+        entry.cache_ttl,
     )
-    assert __name__ == made.module
+    assert __name__ == entry.module
 
 
 def test_a_function_need_not_know_who_acts() -> None:
@@ -223,9 +223,9 @@ def test_the_longest_name() -> None:
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_tool_is_told_at_start(told: str, changes: dict[str, Any]) -> None:
-    made = type("Made", (Ring,), {**changes, "__module__": "world.bells"})
+    kind = type("Made", (Ring,), {**changes, "__module__": "world.bells"})
     with pytest.raises(ConfigurationError) as refusal:
-        register(made)
+        register(kind)
     assert str(refusal.value).startswith(f"tool 'ring' of world.bells: {told}")
     assert "ring" not in TOOL_REGISTRY
 
@@ -312,5 +312,5 @@ def test_what_is_cached_only_reads() -> None:
     tool(cache_seconds=60)(named("gaze"))
     tool(cache_seconds=60, only_reads=False)(named("stare"))
     tool(only_reads=True)(named("glance"))
-    found = {name: TOOL_REGISTRY[name].spec.only_reads for name in ("gaze", "stare", "glance")}
-    assert {"gaze": True, "stare": False, "glance": True} == found
+    flags = {name: TOOL_REGISTRY[name].spec.only_reads for name in ("gaze", "stare", "glance")}
+    assert {"gaze": True, "stare": False, "glance": True} == flags

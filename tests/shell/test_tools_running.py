@@ -124,9 +124,9 @@ class TestClasses(Running):
         """The seed's form of a result is data, or a failure with its reason."""
         register(Tide)
         expected = {"who": "Ada", "days": 2}
-        told = self.told("seed_tide", harbour="Greyport", days=2.0)
-        assert expected == json.loads(told)
-        assert "2.0" not in told
+        text = self.told("seed_tide", harbour="Greyport", days=2.0)
+        assert expected == json.loads(text)
+        assert "2.0" not in text
         assert "no such harbour" == self.refusal("seed_tide", harbour="Oslo")
 
     def test_it_may_wait_and_may_take_the_turn(self) -> None:

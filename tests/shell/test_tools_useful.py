@@ -38,8 +38,8 @@ class UsefulCase(ShellTest):
 
     def results(self) -> list[str]:
         """The results of tools that the model read with its last call."""
-        told = [m for m in self.model.bodies[-1]["messages"] if m["role"] == "tool"]
-        return [str(json.loads(m["content"])) for m in told]
+        messages = [m for m in self.model.bodies[-1]["messages"] if m["role"] == "tool"]
+        return [str(json.loads(m["content"])) for m in messages]
 
 
 # The tools of other tests' games are registered too, and count against the limit.

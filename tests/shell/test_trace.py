@@ -154,9 +154,9 @@ class TestAsked(TraceTest):
         assert "and now" not in shown
         assert "and now" in self.why("today")
         assert "I heard nothing 3 days ago." in self.why("ada 3 days ago")
-        told = self.why("ada 1")
-        assert told.startswith("Ada: Tom spoke to me yesterday at ")
-        assert "I answered after 1 call for free; nothing went wrong." in told
+        text = self.why("ada 1")
+        assert text.startswith("Ada: Tom spoke to me yesterday at ")
+        assert "I answered after 1 call for free; nothing went wrong." in text
 
     def test_words_are_looked_for_in_what_was_public(self) -> None:
         """A search that found a private word would give it away."""
@@ -253,8 +253,8 @@ class TestGone(TraceTest):
         assert tracing.AT_ONCE == tracing.prune(self.ada_script.pk, now)
         self.clock.advance(tracing.EVERY_SECONDS)
         self.ask("say @ada again", says("Yes."))
-        kept = self.rows()
-        assert (100, "again") == (len(kept), kept[0].words)
+        rows = self.rows()
+        assert (100, "again") == (len(rows), rows[0].words)
         assert 0 == tracing.prune(self.ada_script.pk, now)
 
     def test_a_game_without_the_table_answers_all_the_same(self) -> None:
@@ -303,5 +303,5 @@ class TestCalls(TraceTest):
         self.ask("say @ada hello", says("Yes."))
         span = span_of("today", self.clock.seconds())
         assert span is not None
-        found = operations.trace(self.ada_script, span=span).data.messages
-        assert [1] == [row["number"] for row in found]
+        rows = operations.trace(self.ada_script, span=span).data.messages
+        assert [1] == [row["number"] for row in rows]

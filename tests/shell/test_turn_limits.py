@@ -170,9 +170,9 @@ class TestLastWord(LimitsTest):
         system, *talk = self.model.bodies[-1]["messages"]
         assert ("system", True) == (system["role"], "You have to stop here" in system["content"])
         assert [] == [message for message in talk if message["role"] in ("tool", "system")]
-        said = [m for m in self.tom.messages if "two of three" in m.shown]
+        lines = [m for m in self.tom.messages if "two of three" in m.shown]
         assert [(True, "max_iterations")] == [
-            (m.options["limit_stopped"], m.options["limit_kind"]) for m in said
+            (m.options["limit_stopped"], m.options["limit_kind"]) for m in lines
         ]
         assert 0 == state.read(self.ada_script, "consecutive_errors")
 
@@ -183,9 +183,9 @@ class TestLastWord(LimitsTest):
         pump()
         assert 1 == self.model.cancelled
         assert "my thoughts won't settle" in self.told()[-1]
-        told = self.sent_to_staff()[-1]
+        text = self.sent_to_staff()[-1]
         for part in ("5 steps", "execution_config.max_iterations_per_tick", "on_limit.mode"):
-            assert part in told
+            assert part in text
 
     def test_f2_it_raises(self) -> None:
         self._use_up(ModelReplyError("gone"))

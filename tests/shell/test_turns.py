@@ -42,15 +42,15 @@ class TurnsTest(ShellTest):
     """Ada talks with Tom; Mira looks."""
 
     def recent(self, look: PrivateView | None = None) -> list[Any]:
-        found = latest.recent(self.ada_script, look or PrivateView())
-        assert found.ok
-        return found.data.turns
+        result = latest.recent(self.ada_script, look or PrivateView())
+        assert result.ok
+        return result.data.turns
 
     def test_a_turn_step_by_step(self) -> None:
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
         (turn,) = self.recent()
         assert ("answered", True, False) == (turn["state"], turn["is_over"], turn["is_masked"])
-        first, look, second, said = turn["steps"]
+        first, look, second, speech = turn["steps"]
         assert ["model", "tool", "model", "tool"] == [step["kind"] for step in turn["steps"]]
         blocks = {block["name"]: block for block in first["blocks"]}
         assert "hello there" in blocks["pending_event"]["text"]
@@ -58,7 +58,7 @@ class TurnsTest(ShellTest):
         assert ("look", "worked") == (look["name"], look["state"])
         assert [("look", "{}")] == [(c["name"], c["arguments"]) for c in first["calls"]]
         assert look["result"].splitlines()[-1] in str(second["messages"])
-        assert ("say", '{"message": "Hello, all."}') == (said["name"], said["arguments"])
+        assert ("say", '{"message": "Hello, all."}') == (speech["name"], speech["arguments"])
         assert ["Tom"] == [row["sender"] for row in turn["heard"]]
         assert "it spoke" in turn["why"]
 
@@ -79,9 +79,9 @@ class TurnsTest(ShellTest):
 
     def test_to_reveal_is_recorded(self) -> None:
         self.ask(f"whisper Ada = {SECRET}", whispers(f"I know: {SECRET}."))
-        told = record_of(self)
+        events = record_of(self)
         assert SECRET in repr(self.recent(PrivateView.of(self.mira, is_revealing=True)))
-        (details,) = [details for event, _, details in told if event == "words_revealed"]
+        (details,) = [details for event, _, details in events if event == "words_revealed"]
         assert latest.KIND == details["kind"]
 
     def test_an_aside_in_an_open_turn_is_masked(self) -> None:

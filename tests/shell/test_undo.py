@@ -88,15 +88,15 @@ class TestUndo(UndoTest):
             "context ada tick_event set tool_filter say,whisper",
             "component ada set 250 town = Port: a ruin.",
         )
-        kept = [self.snapshot()]
+        states = [self.snapshot()]
         for line in lines:
             self.assistant(line)
-            kept.append(self.snapshot())
-        assert len({str(each) for each in kept}) == len(kept)
-        for before in reversed(kept[:-1]):
+            states.append(self.snapshot())
+        assert len({str(each) for each in states}) == len(states)
+        for before in reversed(states[:-1]):
             self.assistant("undo ada")
             assert before == self.snapshot()
-        for after in kept[1:]:
+        for after in states[1:]:
             self.assistant("redo ada")
             assert after == self.snapshot()
 
@@ -194,9 +194,9 @@ class TestUndo(UndoTest):
         number = self.newest()
         self.assistant("undo ada")
         audit.flush()
-        found = audit.application().page("Ada", limit=1, events=("edit_undone",))[0]
-        assert f"the edit at version {number} was undone: ['tick_rate']" == found.text
-        assert ("Tom", "game") == (found.details["by"], found.details["via"])
+        entry = audit.application().page("Ada", limit=1, events=("edit_undone",))[0]
+        assert f"the edit at version {number} was undone: ['tick_rate']" == entry.text
+        assert ("Tom", "game") == (entry.details["by"], entry.details["via"])
         assert operations.check_audit(self.ada_script).data == []
 
     def test_wrong_use_says_how_it_is_used(self) -> None:

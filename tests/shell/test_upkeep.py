@@ -121,19 +121,19 @@ class TestBreakers(UpkeepTest):
 
 class TestUsage(UpkeepTest):
     def test_nothing_yet(self) -> None:
-        found = plain_data(caps.usage(self.ada_script))
-        assert ({}, [], []) == (found["tools"], found["executions"], found["by_player"])
-        assert {0} == {n for total in found["totals"].values() for n in total.values()}
-        assert {"attempted": 0, "completed": 0, "failed": 0} == found["tasks"]
+        usage = plain_data(caps.usage(self.ada_script))
+        assert ({}, [], []) == (usage["tools"], usage["executions"], usage["by_player"])
+        assert {0} == {n for total in usage["totals"].values() for n in total.values()}
+        assert {"attempted": 0, "completed": 0, "failed": 0} == usage["tasks"]
 
     def test_a_call(self) -> None:
         answer = whispers("Hello.")
         body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
         self.ask("whisper Ada = hello", json.dumps(body).encode())
         result = caps.usage(self.ada_script)
-        found = plain_data(result)
+        usage = plain_data(result)
         for span in ("today", "month", "ever"):
-            total = found["totals"][span]
+            total = usage["totals"][span]
             assert (1, 0, 70, 30, 100) == tuple(
                 total[name]
                 for name in (
@@ -144,15 +144,15 @@ class TestUsage(UpkeepTest):
                     "tokens",
                 )
             )
-        assert [1.0] == [row["share"] for row in found["by_player"]]
+        assert [1.0] == [row["share"] for row in usage["by_player"]]
         assert result.message.startswith("Ada: 1 model call, 100 tokens, $0.00 in all; ")
 
     def test_caps(self) -> None:
         rows = plain_data(caps.usage(self.ada_script))["budget"]["standings"]
-        found = {row["name"]: row for row in rows}
-        assert 1_500_000 == found["tokens_per_day"]["cap"]
-        assert "1970-01-02T00:00:00+00:00" == found["tokens_per_day"]["resets_at"]
-        assert None is found["tokens_total"]["resets_at"]
+        by_name = {row["name"]: row for row in rows}
+        assert 1_500_000 == by_name["tokens_per_day"]["cap"]
+        assert "1970-01-02T00:00:00+00:00" == by_name["tokens_per_day"]["resets_at"]
+        assert None is by_name["tokens_total"]["resets_at"]
 
     def test_tools(self) -> None:
         """Sums per tool, and the last 200 calls, the oldest first."""
@@ -166,11 +166,11 @@ class TestUsage(UpkeepTest):
             "tasks_failed": 1,
         }
         state.write(self.ada_script, metrics=metrics, execution_log=calls)
-        found = plain_data(caps.usage(self.ada_script))
-        assert {"calls": 3, "errors": 0, "ms": 40} == found["tools"]["say"]
-        assert {"calls": 1, "errors": 1, "ms": 7} == found["tools"]["look"]
-        assert {"attempted": 2, "completed": 1, "failed": 1} == found["tasks"]
-        ticks = [entry["tick"] for entry in found["executions"]]
+        usage = plain_data(caps.usage(self.ada_script))
+        assert {"calls": 3, "errors": 0, "ms": 40} == usage["tools"]["say"]
+        assert {"calls": 1, "errors": 1, "ms": 7} == usage["tools"]["look"]
+        assert {"attempted": 2, "completed": 1, "failed": 1} == usage["tasks"]
+        ticks = [entry["tick"] for entry in usage["executions"]]
         assert (200, 299) == (len(ticks), ticks[-1])
 
     def test_a_ledger_that_cannot_be_read(self) -> None:
@@ -222,12 +222,12 @@ class TestHeard(UpkeepTest):
         """Long words are cut in both, and words that wait are shown in neither."""
         words = "I confess " + "that it was me " * 20 + "UNTOLD"
         self.type(self.tom, f"whisper Ada = {words}")
-        found = self.heard_rows(look=PrivateView.of(self.tom))
-        assert explaining.MOST_WORDS == len(found["records"][0]["text"])
-        assert "UNTOLD" not in json.dumps(found)
-        assert "confess" not in json.dumps(found["waiting"])
+        page = self.heard_rows(look=PrivateView.of(self.tom))
+        assert explaining.MOST_WORDS == len(page["records"][0]["text"])
+        assert "UNTOLD" not in json.dumps(page)
+        assert "confess" not in json.dumps(page["waiting"])
         why = operations.why(self.ada_script, look=PrivateView.of(self.tom))
-        assert found["records"][0] == why.data.record
+        assert page["records"][0] == why.data.record
         assert "UNTOLD" not in why.message
         of_others = self.heard_rows(), operations.why(self.ada_script)
         assert "confess" not in json.dumps(of_others[0])
@@ -254,9 +254,9 @@ class TestHeard(UpkeepTest):
             self.type(self.tom, f"say {number}")
         seen, before = [], None
         for _ in range(3):
-            found = self.heard_rows(before=before, limit=3)
-            seen += [row["text"] for row in found["records"]]
-            before = found["next"]
+            page = self.heard_rows(before=before, limit=3)
+            seen += [row["text"] for row in page["records"]]
+            before = page["next"]
         assert list("6543210") == seen
         assert None is before
         assert [] == self.heard_rows(before=1)["records"]

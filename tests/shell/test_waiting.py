@@ -225,8 +225,8 @@ class TestRestart(WaitingTest):
         assert 1 == self.calls()
         self.clock.advance(901)
         self.beat(1)
-        told = outgoing.FAILURE_LINE.replace("{name}", "Ada")
-        assert ([told], []) == (self.tom.heard_from(self.ada), self.waiting())
+        line = outgoing.FAILURE_LINE.replace("{name}", "Ada")
+        assert ([line], []) == (self.tom.heard_from(self.ada), self.waiting())
 
 
 class TestLeaving(WaitingTest):

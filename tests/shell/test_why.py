@@ -250,13 +250,13 @@ class TestTold(WhyTest):
     def test_which_setting_is_wrong_is_for_staff(self) -> None:
         state.write(self.ada_script, safety_config={"limits": {}})
         self.ada_script.work.drop_cached_settings()
-        for person, told in (
+        for person, reason in (
             (self.mira, "its settings are wrong"),
             (self.tom, "safety_config has"),
         ):
             for line in ("why ada", "why ada full"):
                 shown = self.call(CmdAssistant(), line, caller=person)
-                assert f"Now: {told}" in shown or f"now       {told}" in shown
+                assert f"Now: {reason}" in shown or f"now       {reason}" in shown
 
     def test_names_and_words_are_shown_as_text(self) -> None:
         self.tom.key = "|rTom\n  now       broken"

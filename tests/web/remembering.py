@@ -47,5 +47,5 @@ class RememberingPages(MemoryTest, WebTest):
         The record is Ada's by default.
         """
         audit.flush()
-        found = audit.application().page(subject or self.ada_script, events=(event,))
-        return [dict(entry.details) for entry in found]
+        page = audit.application().page(subject or self.ada_script, events=(event,))
+        return [dict(entry.details) for entry in page]

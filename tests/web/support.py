@@ -39,14 +39,14 @@ class WebTest(ShellTest):
     @classmethod
     def build_once(cls, builder: Self) -> None:
         super().build_once(builder)
-        made = {
+        accounts = {
             "owner": account_with("Astrid", "Admin"),
             "controller": account_with("Berit", "Builder"),
             "builder": account_with("Bo", "Builder"),
             "player": account_with("Pia", "Player"),
             "guest": account_with("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
         }
-        cls._people = {who: account.pk for who, account in made.items()}
+        cls._people = {who: account.pk for who, account in accounts.items()}
 
     def setUp(self) -> None:
         super().setUp()
@@ -89,8 +89,8 @@ class WebTest(ShellTest):
         while query:
             response = self.client_of("owner").get(self.address(name, **path) + query)
             shown.append(text_of(response))
-            found = response.content.decode().partition('">Older</a>')
-            query = html.unescape(found[0].rpartition('href="')[2]) if found[1] else ""
+            parts = response.content.decode().partition('">Older</a>')
+            query = html.unescape(parts[0].rpartition('href="')[2]) if parts[1] else ""
         return shown
 
 
@@ -136,8 +136,8 @@ def form_of(response: HttpResponse, end: str) -> dict[str, str]:
     """Return the fields of the form whose address ends so, as a browser would send them."""
     forms = _Forms()
     forms.feed(response.content.decode())
-    (found,) = (form for address, form in forms.found.items() if address.endswith(end))
-    return {name: text for name, text in found.items() if name != "csrfmiddlewaretoken"}
+    (fields,) = (form for address, form in forms.found.items() if address.endswith(end))
+    return {name: text for name, text in fields.items() if name != "csrfmiddlewaretoken"}
 
 
 class _Elements(HTMLParser):

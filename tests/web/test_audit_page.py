@@ -75,8 +75,8 @@ class TimelineTest(AuditPages):
             ({"day": "today", "by": "BERIT"}, (True, False)),
         ):
             shown = text_of(self.get("audit", key="Ada", query=query)).partition("What happened")[2]
-            found = "it rants" in shown, "tick_rate is 9" in shown
-            assert is_there == found, query
+            flags = "it rants" in shown, "tick_rate is 9" in shown
+            assert is_there == flags, query
         response = self.get("audit", key="Ada", query={"day": "the other day"})
         assert 400 == response.status_code
         assert "'the other day' is not a time" in text_of(response)

@@ -30,15 +30,15 @@ class BenchPageTest(WebTest):
 
     def test_the_form(self) -> None:
         shown = text_of(self.get("bench", key="Ada"))
-        for told in ("Nobody hears the answer", "of 200,000 tokens today", "From", "Try it"):
-            assert told in shown
+        for text in ("Nobody hears the answer", "of 200,000 tokens today", "From", "Try it"):
+            assert text in shown
         assert "The result" not in shown
         with override_settings(TIME_ZONE="Europe/Berlin"):
             assert "17:00 (Europe/Berlin)" in text_of(self.get("bench", key="Ada"))
 
     def test_an_answer(self) -> None:
         shown = text_of(self.attempt(calls("look"), whispers("Well met.", "Berit")))
-        for told in (
+        for text in (
             "Would whisper (target: Berit)",
             "Well met.",
             "direct_message",
@@ -47,7 +47,7 @@ class BenchPageTest(WebTest):
             "character_context",
             "as it is now",
         ):
-            assert told in shown
+            assert text in shown
         assert [] == self.heard(self.tom)
 
     def test_what_was_typed_is_kept(self) -> None:

@@ -74,8 +74,8 @@ def test_a_cap_is_a_line_where_it_can_be_seen() -> None:
 
 def test_who_cannot_see_it_is_told_the_sum_and_the_highest_day() -> None:
     used = [0.0] * 29 + [5000.0]
-    told = chart_of({"Ada": used}).desc
-    assert told.startswith("Tokens a day: 5,000 in 30 days, the most on 2026-11-30 with 5,000.")
+    text = chart_of({"Ada": used}).desc
+    assert text.startswith("Tokens a day: 5,000 in 30 days, the most on 2026-11-30 with 5,000.")
     assert chart_of({}).desc == "Tokens a day: nothing yet."
 
 

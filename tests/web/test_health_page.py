@@ -26,8 +26,8 @@ class HealthTest(WebTest):
     def test_all_is_well(self) -> None:
         shown = text_of(self.get("health"))
         parts = ("The game's model", "Memory store", connection.vendor, "evennia-ai")
-        for told in ("All is well.", *parts):
-            assert told in shown
+        for text in ("All is well.", *parts):
+            assert text in shown
         for name in ("Python", "evennia", "django", "mem0ai"):
             assert next(row for row in equipment.equipment().data.versions if row["name"] == name)[
                 "version"

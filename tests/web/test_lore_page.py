@@ -35,8 +35,8 @@ class LorePages(RememberingPages):
 
     def setUp(self) -> None:
         super().setUp()
-        made = operations.add_lore(MILL, keywords=["mill", "flood"])
-        self.mill = int(made.data.lore["number"])
+        result = operations.add_lore(MILL, keywords=["mill", "flood"])
+        self.mill = int(result.data.lore["number"])
 
     def all(self) -> list[str]:
         return [row["text"] for row in operations.list_lore().data.lore]
@@ -55,9 +55,9 @@ class TrialTest(LorePages):
         return shown.partition("Only these words")[2].partition("All lore")[0]
 
     def test_what_is_told_and_by_which_word(self) -> None:
-        found = self.tried("Shall we go to the Mill?")
-        assert "Used: matched by mill" in found
-        assert MILL in found
+        text = self.tried("Shall we go to the Mill?")
+        assert "Used: matched by mill" in text
+        assert MILL in text
         assert "No lore matches." in self.tried("Shall we go home?")
 
     def test_what_stands_in_the_way_is_said(self) -> None:
@@ -73,15 +73,15 @@ class TrialTest(LorePages):
         assert "not for those who would hear it: said in Elsewhere" in self.tried("an echo")
         for number in range(5):
             operations.add_lore(f"Mill {number}.", keywords=["mill"], importance=6)
-        found = self.tried("the mill")
-        assert 4 == found.count(" Used: ")
-        assert "Not used: no room is left" in found
+        text = self.tried("the mill")
+        assert 4 == text.count(" Used: ")
+        assert "Not used: no room is left" in text
 
     def test_of_what_is_not_told_some_is_shown(self) -> None:
         for number in range(50):
             operations.add_lore(f"Bell {number}.", keywords=["bell"])
-        found = self.tried("the bell")
-        assert (4, 30) == (found.count(" Used: "), found.count("Not used: "))
+        text = self.tried("the bell")
+        assert (4, 30) == (text.count(" Used: "), text.count("Not used: "))
 
     def test_what_needs_no_word_in_a_room(self) -> None:
         """Lore of a room without keywords is told there, whatever is said."""
@@ -90,14 +90,14 @@ class TrialTest(LorePages):
         assert "Used: it belongs to this place It smells of tar." in self.tried("hello")
 
     def test_what_cannot_be_tried_is_said(self) -> None:
-        for query, told in (
+        for query, problem in (
             ({"who": "Nobody", "assistant": "Ada"}, "There is nobody by the name 'Nobody'"),
             ({"assistant": "Nobody"}, "There is no assistant named 'Nobody'"),
             ({"assistant": "Ada", "said": "x" * 1001}, "a memory has at most 1000 characters"),
         ):
             response = self.get("lore", query={"said": "the mill at dusk", **query})
             assert response.status_code in (400, 404)
-            assert told in text_of(response)
+            assert problem in text_of(response)
             assert query.get("said", "the mill at dusk") in response.content.decode()
 
 
@@ -121,7 +121,7 @@ class EntriesTest(LorePages):
             "audience": "world",
             "importance": "5",
         }
-        for field, value, told in (
+        for field, value, problem in (
             ("text", "", "there is nothing to remember"),
             ("keywords", " , ", "it needs a keyword by which it is found"),
             ("audience", "everybody", "'everybody' does not say who may be told"),
@@ -134,7 +134,7 @@ class EntriesTest(LorePages):
                 response = self.post(name, form, **path)
                 body = response.content.decode()
                 assert 400 == response.status_code
-                assert told in text_of(response)
+                assert problem in text_of(response)
                 typed = [text for name_, text in form.items() if name_ != "text"]
                 assert all(
                     f'value="{text.strip()}"' in body or f'value="{text}"' in body for text in typed
@@ -191,9 +191,9 @@ class EntriesTest(LorePages):
 
     def test_hostile_texts_stay_texts(self) -> None:
         for case in CASES:
-            made = operations.add_lore(f"x {case.written}", keywords=[f"w{case.written[:30]}"])
-            if made.ok:
-                number = made.data.lore["number"]
+            result = operations.add_lore(f"x {case.written}", keywords=[f"w{case.written[:30]}"])
+            if result.ok:
+                number = result.data.lore["number"]
                 assert [] == intruders(self.get("one-lore", number=number)), case.name
             form = {"text": case.written, "keywords": case.written, "audience": case.written}
             assert [] == intruders(self.post("lore-add", form)), case.name

@@ -74,7 +74,7 @@ class MakingTest(WebTest):
 
     def test_what_is_wrong_stands_beside_its_field_and_all_is_kept(self) -> None:
         form = {"key": "Ada", "persona": "You <sing>.", "desc": "A bird.", "location": "#1x"}
-        for change, told in (
+        for change, problem in (
             ({}, "There is no room named '#1x'"),
             ({"location": "x" * 60_000}, "There is no room named 'xxx"),
             ({"location": ""}, "Ada"),
@@ -85,7 +85,7 @@ class MakingTest(WebTest):
                 typed = {**form, **change}
                 response = self.post("create", typed)
                 assert response.status_code in (400, 404, 409)
-                assert told in text_of(response)
+                assert problem in text_of(response)
                 body = response.content.decode()
                 assert 'aria-hidden="true">✖</span>' in body
                 assert "A bird.</textarea>" in body
@@ -146,8 +146,8 @@ class CardsTest(WebTest):
             response = self.look(content)
             assert 200 == response.status_code
             shown = text_of(response)
-            for told in ("copies <b>charts</b>.", "Be dry.", "The atlas is lent.", "first_mes"):
-                assert told in shown
+            for text in ("copies <b>charts</b>.", "Be dry.", "The atlas is lent.", "first_mes"):
+                assert text in shown
             assert operations.find_assistant("Edda") is None
             form = {"card": self.mark(response), "card_key": "Edda", "location": ""}
             response = self.post("make-of-card", form)
@@ -192,11 +192,11 @@ def test_few_files_are_held_and_not_for_long(monkeypatch: Any) -> None:
     """One upload per account, at most `MOST`, and none after `KEPT_SECONDS`."""
     now = [0.0]
     monkeypatch.setattr(make, "monotonic", lambda: now[0])
-    marks = [make.keep_upload(account, b"%d" % account) for account in range(1, make.MOST + 2)]
+    marks = [make.save_upload(account, b"%d" % account) for account in range(1, make.MOST + 2)]
     assert make.find_upload(1, marks[0]) is None
     assert b"2" == make.find_upload(2, marks[1])
     assert make.find_upload(2, marks[2]) is None
-    newer = make.keep_upload(2, b"newer")
+    newer = make.save_upload(2, b"newer")
     assert make.find_upload(2, marks[1]) is None
     assert b"newer" == make.find_upload(2, newer)
     now[0] = make.KEPT_SECONDS + 1

@@ -39,9 +39,9 @@ class MemoryPageTest(RememberingPages):
             response = self.client_of(who).post(address, {"reveal": "true"})
             assert status == response.status_code
             assert (SECRET in text_of(response)) is (status == 200)
-        told = self.facts("words_revealed")
-        assert [("Astrid", 1), ("Berit", 1)] == [(each["by"], each["count"]) for each in told]
-        assert SECRET not in str(told)
+        facts = self.facts("words_revealed")
+        assert [("Astrid", 1), ("Berit", 1)] == [(each["by"], each["count"]) for each in facts]
+        assert SECRET not in str(facts)
 
     def test_to_look_reveals_nothing(self) -> None:
         """A link cannot reveal words; only the button's POST does."""
@@ -100,10 +100,10 @@ class SearchTest(RememberingPages):
         self.ada_script.db.memory_config = {"recall_limit": 1}
         torn = self.kept("The atlas has a torn page.").text
         shown = text_of(self.get("memory", key="Ada", query={"q": "where is the atlas?"}))
-        found, _, rest = shown.partition("Add a memory")
-        told, _, left = found.partition("It would not be used")
-        assert [1, 1] == [sum(text in part for text in (OPEN, torn)) for part in (told, left)]
-        assert "Weight" in told
+        section, _, rest = shown.partition("Add a memory")
+        head, _, left = section.partition("It would not be used")
+        assert [1, 1] == [sum(text in part for text in (OPEN, torn)) for part in (head, left)]
+        assert "Weight" in head
         assert "Not used: similar ones or more relevant ones come first" in left
         assert rest
 
@@ -114,15 +114,15 @@ class SearchTest(RememberingPages):
         for more, is_found in (({}, True), ({"aloud": "yes"}, False), ({"who": "Bo"}, False)):
             query = "&".join(f"{name}={value}" for name, value in {**words, **more}.items())
             response = self.client_of("owner").post(f"{address}?{query}", {"reveal": "true"})
-            found = text_of(response).partition("Add a memory")[0]
-            assert (SECRET in found) is is_found, more
+            text = text_of(response).partition("Add a memory")[0]
+            assert (SECRET in text) is is_found, more
 
     def test_that_something_private_is_found_is_not_told(self) -> None:
         """Otherwise searches could guess private words one by one."""
         for way in ("recall", "alike"):
             query = {"q": "who loves the miller?", "who": "Pia", "way": way}
-            found = text_of(self.get("memory", key="Ada", query=query))
-            assert masked(SECRET) not in found.partition("Add a memory")[0]
+            text = text_of(self.get("memory", key="Ada", query=query))
+            assert masked(SECRET) not in text.partition("Add a memory")[0]
 
     def test_all_that_is_alike(self) -> None:
         """While the store is down the search falls back to words."""
@@ -193,8 +193,8 @@ class OneMemoryTest(RememberingPages):
     def test_after_a_refusal_to_reveal_does_not_do_it_again(self) -> None:
         """The button to reveal leads to the page, never to the refused action."""
         body = self.post("memory-add", {"text": ""}, key="Ada").content.decode()
-        found = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', body)
-        assert [self.address("memory", key="Ada")] == found
+        links = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', body)
+        assert [self.address("memory", key="Ada")] == links
 
 
 class AddingTest(RememberingPages):
@@ -207,7 +207,7 @@ class AddingTest(RememberingPages):
         assert "Astrid" == self.facts("memories_kept")[0]["by"]
 
     def test_what_is_wrong_is_said_where_it_stands(self) -> None:
-        for field, value, told in (
+        for field, value, problem in (
             ("importance", "many", "'many' is not a number"),
             ("importance", "2.5", "'2.5' is not a whole number"),
             ("importance", "1,000", "'1,000' could be 1000 or 1.000; write it without a comma"),
@@ -222,7 +222,7 @@ class AddingTest(RememberingPages):
             form = {"text": "The mill burnt.", "tags": "typed-before", field: value}
             response = self.post("memory-add", form, key="Ada")
             assert 400 == response.status_code
-            assert told in text_of(response)
+            assert problem in text_of(response)
             assert 'value="typed-before"' in response.content.decode()
         assert [OPEN, SECRET] == self.texts()
 
@@ -292,8 +292,8 @@ class PeopleTest(RememberingPages):
         address = f"{self.address('people', key='Ada')}?who=Pia"
         self.client_of("owner").post(address, {"reveal": "true"})
         # Beside them a page has an attribute of her profile, which is open to all.
-        assert [AT_ONCE - 1] == [told["count"] for told in self.facts("words_revealed")]
-        assert AT_ONCE == max(told["count"] for told in self.facts("memory_viewed"))
+        assert [AT_ONCE - 1] == [fact["count"] for fact in self.facts("words_revealed")]
+        assert AT_ONCE == max(fact["count"] for fact in self.facts("memory_viewed"))
 
     def test_many_come_in_parts(self) -> None:
         EntityProfile.objects.bulk_create(
@@ -310,11 +310,11 @@ class PeopleTest(RememberingPages):
 
     def test_the_number_of_people_costs_no_statements(self) -> None:
         """Names of accounts that are not in memory were read one by one."""
-        made = [
+        accounts = [
             AccountDB(username=f"Zoe{each}", db_typeclass_path=settings.BASE_ACCOUNT_TYPECLASS)
             for each in range(30)
         ]
-        AccountDB.objects.bulk_create(made)
+        AccountDB.objects.bulk_create(accounts)
         people = AccountDB.objects.filter(username__startswith="Zoe").values_list("pk", flat=True)
         EntityProfile.objects.bulk_create(
             EntityProfile(assistant=self.ada_script.pk, entity=f"*#{pk}", first_at=0, last_at=0)
@@ -332,8 +332,8 @@ class PeopleTest(RememberingPages):
         assert SECRET not in response.content.decode()
         assert 403 == self.client_of("builder").post(address, {"reveal": "true"}).status_code
         response = self.client_of("owner").post(address, {"reveal": "true"})
-        told = json.loads(response.content)
-        assert [SECRET] == [memory["text"] for memory in told["memories"]]
+        data = json.loads(response.content)
+        assert [SECRET] == [memory["text"] for memory in data["memories"]]
         assert "Astrid" == self.facts("words_revealed")[0]["by"]
         assert self.pia == self.facts("memories_exported")[0]["person"]
 
@@ -359,8 +359,8 @@ class PeopleTest(RememberingPages):
         assert query.startswith("?who=")
         address = self.address("person-forget", key="Ada") + query
         refused = self.client_of("owner").post(address, {"who": "Pia"}).content.decode()
-        found = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', refused)
-        assert f"{self.address('people', key='Ada')}{query}" in map(html.unescape, found)
+        links = re.findall(r'action="([^"]+)"[^>]*><input[^>]+><button[^>]+name="reveal"', refused)
+        assert f"{self.address('people', key='Ada')}{query}" in map(html.unescape, links)
 
 
 class NightsTest(RememberingPages):
@@ -387,8 +387,8 @@ class NightsTest(RememberingPages):
         audit.flush()
         shown = text_of(self.get("nights", key="Ada")).partition("Recent nights")[2]
         assert "2 facts, 9 tokens" in shown
-        made, _, of = shown.partition("Made from 2")
-        assert "There is an atlas." in made
+        head, _, of = shown.partition("Made from 2")
+        assert "There is an atlas." in head
         assert OPEN in of
         assert masked(SECRET) in of
         assert SECRET not in of

@@ -83,15 +83,15 @@ class MoneyTest(WebTest):
         others = [
             operations.create_assistant(name, location=self.room1) for name in ("Brass", "Edda")
         ]
-        scripts = [self.ada_script, *(made.data.script for made in others)]
+        scripts = [self.ada_script, *(each.data.script for each in others)]
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": 700}}
         with CaptureQueriesContext(connection) as of_one:
             standings_of(scripts[:1])
         with self.assertNumQueries(len(of_one)):
-            found = standings_of(scripts)
+            standings = standings_of(scripts)
         for script in scripts:
             alone = operations.budget_of(script).data.standings
-            for row, expected in zip(found[str(script.key)].data, alone, strict=True):
+            for row, expected in zip(standings[str(script.key)].data, alone, strict=True):
                 resets = {"resets_in_seconds": row["resets_in_seconds"]}
                 assert {**expected, **resets} == row
 
@@ -161,8 +161,8 @@ class MoneyTest(WebTest):
                 assert data.whole[name] == sum(row[name] for row in side)
         shown = text_of(self.get("money"))
         mira = str(find_being(person_of(self.mira)).key)
-        for told in ("Ada 2", "gone 1", f"{mira} 2", "nobody (by itself) 2", "reflection 1"):
-            assert told in shown
+        for text in ("Ada 2", "gone 1", f"{mira} 2", "nobody (by itself) 2", "reflection 1"):
+            assert text in shown
         assert "openai/big 1 600 400 1,000 17 % unknown" in shown
         assert "6 model calls, 6,000 tokens, $0.05 + unknown" in shown
         for side in (data.assistants, data.players):
@@ -204,8 +204,8 @@ class MoneyTest(WebTest):
         """Only purposes, which are the ledger's own, are shown in other words."""
         self.call(model="local/my_model", assistant="old_bea", purpose="wrap_up")
         shown = text_of(self.get("money"))
-        for told in ("local/my_model 1", "old_bea 1", "wrap up 1"):
-            assert told in shown
+        for text in ("local/my_model 1", "old_bea 1", "wrap up 1"):
+            assert text in shown
 
     def test_a_day_is_one_of_utc(self) -> None:
         seconds = int(reactor.seconds())

@@ -239,7 +239,7 @@ class SayTest(OwnPage):
         response = self.get("my-export", who="player", query={"of": "Ada"})
         named = 'attachment; filename="memories-of-me-ada.json"'
         assert named == response["Content-Disposition"]
-        told = json.loads(response.content)
-        assert [SECRET] == [memory["text"] for memory in told["memories"]]
+        data = json.loads(response.content)
+        assert [SECRET] == [memory["text"] for memory in data["memories"]]
         assert OFS not in response.content.decode()
         assert self.pia == self.facts("memories_exported")[0]["person"]

@@ -91,9 +91,9 @@ class PagesTest(WebTest):
     def test_a_visit_writes_no_session(self) -> None:
         client = self.client_of("owner")
         client.get(self.address("now"))
-        with self.statements() as made:
+        with self.statements() as queries:
             assert 200 == client.get(self.address("now")).status_code
-        of_sessions = [each["sql"] for each in made if "django_session" in each["sql"]]
+        of_sessions = [each["sql"] for each in queries if "django_session" in each["sql"]]
         assert of_sessions  # shows that the statements of sessions are recorded here
         assert [] == [sql for sql in of_sessions if not sql.startswith("SELECT")]
 
@@ -133,13 +133,13 @@ class NowTest(WebTest):
 
     def test_all_at_a_glance(self) -> None:
         shown = text_of(self.get("now"))
-        for told in ("Ada", "awake", self.ada.location.key, "tokens today"):
-            assert told in shown
+        for text in ("Ada", "awake", self.ada.location.key, "tokens today"):
+            assert text in shown
 
     def test_what_was_heard_last(self) -> None:
         self.ask("say Ada, hello there", says("Hello."))
-        told = self.get("now").content.decode().partition('<p class="words">')[2]
-        assert "Tom spoke to me &quot;Ada, hello there&quot;" in told.partition("</p>")[0]
+        rest = self.get("now").content.decode().partition('<p class="words">')[2]
+        assert "Tom spoke to me &quot;Ada, hello there&quot;" in rest.partition("</p>")[0]
 
     def test_stop_and_clear(self) -> None:
         shown = text_of(self.post("stop", {"reason": "it rants"}, key="Ada"))
@@ -168,7 +168,7 @@ class NowTest(WebTest):
 
     def test_what_is_said_names_no_command(self) -> None:
         """Pages have buttons; only the typed command names the next command."""
-        for button, told in (
+        for button, text in (
             ("stop-all", "One assistant is stopped, also across restarts."),
             ("stop", "Ada is already stopped."),
             ("clear", "Ada: "),
@@ -178,7 +178,7 @@ class NowTest(WebTest):
         ):
             path = {} if button == "stop-all" else {"key": "Ada"}
             shown = text_of(self.post(button, **path))
-            assert told in shown
+            assert text in shown
             for word in ("assistant emergency", "assistant start", "until:"):
                 assert word not in shown
         operations.set_enabled(self.ada_script, True)

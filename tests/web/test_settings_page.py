@@ -73,8 +73,8 @@ class FieldsTest(SettingsTest):
         missing = [path for path in FIELDS if f'name="set:{path}"' not in body]
         assert ["context_configs"] == missing or [] == missing
         for path, keys in FIELDS.items():
-            told = schema_of_keys(keys).get("description", "")
-            assert path in missing or html.escape(told) in self.field(body, path), path
+            text = schema_of_keys(keys).get("description", "")
+            assert path in missing or html.escape(text) in self.field(body, path), path
 
     def test_a_bad_value_is_refused_as_in_the_game(self) -> None:
         """The error is the one of the game, beside its field, which keeps the input."""

@@ -39,5 +39,5 @@ class SiteTest(WebTest):
     def test_an_address_that_the_game_has_itself_is_told(self) -> None:
         assert [] == apps.check_pages(None)
         with override_settings(EVENNIA_AI_WEB_CONFIG={"path": "characters"}):
-            (told,) = apps.check_pages(None)
-        assert "the game has a page at /characters/ itself" in told.msg
+            (problem,) = apps.check_pages(None)
+        assert "the game has a page at /characters/ itself" in problem.msg

@@ -120,9 +120,9 @@ class StreamTest(WebTest):
             self.feed.tell("Ada")
         assert 1 == listener.take().count("event: change")
         self.time.advance(LONG_PAUSE_SECONDS)
-        told = listener.take()
-        assert 1 == told.count("event: change")
-        assert f"{self.feed.epoch}-4" in told
+        text = listener.take()
+        assert 1 == text.count("event: change")
+        assert f"{self.feed.epoch}-4" in text
         self.time.advance(LONG_PAUSE_SECONDS)
         assert "event:" not in listener.take()
 

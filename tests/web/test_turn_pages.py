@@ -34,7 +34,7 @@ class LiveTest(WebTest):
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
         page = self.get("live", key="Ada")
         shown, sent = text_of(page), html_of(page)
-        for told in (
+        for text in (
             "hello there",
             "direct_address",
             "trust 0.",
@@ -47,7 +47,7 @@ class LiveTest(WebTest):
             "it spoke",
             "free",
         ):
-            assert told in shown, told
+            assert text in shown, text
         assert 4 == sent.count("<rect ")
         assert "The steps over time; the table below has the same data" in sent
 
@@ -91,8 +91,8 @@ class LiveTest(WebTest):
         self.ask("say Ada, hello")
         shown = text_of(self.post("live-stop", {"reason": "it rants"}, key="Ada"))
         assert emergency.is_stopped(self.ada_script)
-        for told in ("Live: Ada", "Ada is stopped.", "it rants", "broke off", "it was stopped"):
-            assert told in shown, told
+        for text in ("Live: Ada", "Ada is stopped.", "it rants", "broke off", "it was stopped"):
+            assert text in shown, text
         assert "Live: Ada" in text_of(self.post("live-clear", key="Ada"))
         assert not emergency.is_stopped(self.ada_script)
 
@@ -130,9 +130,9 @@ class TurnsTest(WebTest):
         self.ask(f"whisper Ada = {SECRET}", whispers("Hello."))
         shown = text_of(self.get("turns", key="Ada"))
         assert shown.index("private, words not kept") < shown.index("where is the lamp?")
-        found = text_of(self.get("turns", key="Ada", query={"words": "lamp"}))
-        assert "There." in found
-        assert "whisper" not in found
+        text = text_of(self.get("turns", key="Ada", query={"words": "lamp"}))
+        assert "There." in text
+        assert "whisper" not in text
         nothing = text_of(self.get("turns", key="Ada", query={"outcome": "failed"}))
         assert "There is no such turn" in nothing
 
@@ -193,8 +193,8 @@ class TurnsTest(WebTest):
         self.ask("say Ada, where is the lamp?", says("There."))
         number = self.ada_script.work.decisions.newest()[0].number
         shown = text_of(self.get("turn", key="Ada", number=number))
-        for told in ("rule", "known by", "It rains.", "this one", "There.", "1. model"):
-            assert told in shown, told
+        for text in ("rule", "known by", "It rains.", "this one", "There.", "1. model"):
+            assert text in shown, text
         self.ada_script.work.recorded.forget()
         shown = text_of(self.get("turn", key="Ada", number=number))
         assert "no longer in memory" in shown

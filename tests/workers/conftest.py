@@ -24,16 +24,16 @@ def game(database: None) -> None:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     """The PostgreSQL that the environment names, else one that ends with the tests."""
-    with any_server(tmp_path_factory.mktemp("postgres")) as found:
-        yield found
+    with any_server(tmp_path_factory.mktemp("postgres")) as settings:
+        yield settings
 
 
 @pytest.fixture
 def on_postgres(server: dict[str, Any]) -> Iterator[None]:
     """A game's database on it that has only the tables of the workers."""
     pytest.importorskip("procrastinate")
-    with new_database(server) as database, _game_on(database) as made:
-        with made.schema_editor() as editor:
+    with new_database(server) as database, _game_on(database) as connection:
+        with connection.schema_editor() as editor:
             for table in (WorkJob, WorkerSeen):
                 editor.create_model(table)
         bell.make_tables()
@@ -54,9 +54,9 @@ def _game_on(database: dict[str, Any]) -> Iterator[BaseDatabaseWrapper]:
         whole = {**connections.settings["default"], "TEST": {}, **database}
         patch.setitem(connections.settings, "default", whole)
         before = connections["default"]
-        connections["default"] = made = connections.create_connection("default")
+        connections["default"] = connection = connections.create_connection("default")
         try:
-            yield made
+            yield connection
         finally:
-            made.close()
+            connection.close()
             connections["default"] = before

@@ -60,9 +60,9 @@ def embed(hands: OwnHands, given: bytes) -> bytes:
 def test_vectors_come_back_in_the_order_of_memories() -> None:
     """They are float32, whatever the model gives."""
     hands = OwnHands({item.key: item.text for item in ITEMS})
-    made = kinds.vectors(embed(hands, kinds.embed_given("plain/2", ITEMS)), 2)
-    assert [[6.0, 1.0], [7.0, 1.0]] == [vector.tolist() for vector in made]
-    assert {np.dtype(np.float32)} == {vector.dtype for vector in made}
+    vectors = kinds.vectors(embed(hands, kinds.embed_given("plain/2", ITEMS)), 2)
+    assert [[6.0, 1.0], [7.0, 1.0]] == [vector.tolist() for vector in vectors]
+    assert {np.dtype(np.float32)} == {vector.dtype for vector in vectors}
 
 
 def test_no_word_of_a_memory_stands_in_its_job() -> None:

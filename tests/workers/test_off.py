@@ -31,10 +31,10 @@ print(sorted(name for name in sys.modules if name.split(".")[0] == "procrastinat
 
 def test_nothing_of_the_engine_is_loaded_without_workers() -> None:
     """A game that sets nothing does not even import it."""
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=120
     )
-    assert "[]" == told.stdout.strip().splitlines()[-1]
+    assert "[]" == result.stdout.strip().splitlines()[-1]
 
 
 @pytest.mark.usefixtures("on_sqlite")

@@ -89,9 +89,9 @@ def _no_memory() -> Any:
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     """A server without jobs."""
-    made = Desk()
-    yield made
-    made.work.close()
+    result = Desk()
+    yield result
+    result.work.close()
 
 
 def key() -> str:
@@ -153,8 +153,8 @@ def test_a_worker_that_came_first_is_waited_for(desk: Desk) -> None:
     """A server that gives a job back while a worker begins it hears that it has begun."""
     asked = desk.put_up()
     row, given = key(), connection.get_connection_params()
-    told = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
-    with psycopg.connect(**told) as other:
+    options = {name: given[name] for name in ("dbname", "host", "port", "user") if name in given}
+    with psycopg.connect(**options) as other:
         other.execute("UPDATE evennia_ai_workjob SET state = 'running', attempts = 1")
         ends = threading.Timer(0.5, other.commit)
         ends.start()

@@ -90,8 +90,8 @@ class TestFirstBuild(LibraryTest):
 
     def test_lore_is_written_down_once(self) -> None:
         build_world()
-        told = [row["text"] for row in list_lore().data.lore]
-        assert sorted(entry.text for entry in LORE) == sorted(told)
+        texts = [row["text"] for row in list_lore().data.lore]
+        assert sorted(entry.text for entry in LORE) == sorted(texts)
 
     def test_residents_keep_their_post_and_home(self) -> None:
         for resident in RESIDENTS:
@@ -125,9 +125,9 @@ class TestBuildAgain(LibraryTest):
     def test_a_namesake_is_left_alone(self) -> None:
         """An assistant made by hand keeps its name, its place and its looks."""
         delete_assistant(find_assistant("Brass"))
-        made = create_assistant("Brass", location=find("lamp_room"), desc="A door knocker.")
+        result = create_assistant("Brass", location=find("lamp_room"), desc="A door knocker.")
         assert "nothing was missing" in build_world(reset_descriptions=True)
-        brass = made.data.character
+        brass = result.data.character
         assert (find("lamp_room"), "A door knocker.") == (brass.location, brass.db.desc)
 
     def test_a_deleted_room_calls_back_what_it_held(self) -> None:

@@ -122,10 +122,10 @@ def admit(authorization: str, address: str) -> A2aCaller:
 
 
 def _account(pk: int, address: str) -> Account:
-    found = acts.account_of(pk, address)
-    if not found.ok:
-        raise CallRefusedError(ProblemKind.FORBIDDEN, found.message, is_stranger=True)
-    return found.data
+    result = acts.account_of(pk, address)
+    if not result.ok:
+        raise CallRefusedError(ProblemKind.FORBIDDEN, result.message, is_stranger=True)
+    return result.data
 
 
 def cards(config: A2aConfig) -> list[CardFacts]:
@@ -160,10 +160,10 @@ def _find_script(
     cached = known.get(wanted) if known is not None else None
     # `pk` is None once Django has deleted the row; and the assistant may have been renamed.
     if cached is not None and cached.pk is not None and str(cached.key).casefold() == wanted:
-        found: list[AssistantScript] = [cached]
+        candidates: list[AssistantScript] = [cached]
     else:
-        found = list_assistants()
-    for script in found:
+        candidates = list_assistants()
+    for script in candidates:
         if str(script.key).casefold() == wanted and tasks.is_open(script, config):
             if known is not None:
                 known[wanted] = script
@@ -197,8 +197,8 @@ class PeerAccess:
 
         def act(script: AssistantScript, account: Account) -> Any:
             if task:
-                found = _unwrap(tasks.find(script, account, task))
-                return self._answer(script, account, found, given, hook)
+                row = _unwrap(tasks.find(script, account, task))
+                return self._answer(script, account, row, given, hook)
             return snapshot(self._begin(script, account, given, hook))
 
         return self._run(act, changes=True)
@@ -240,11 +240,11 @@ class PeerAccess:
         since = peer_store.last_event(task.pk)
 
         def on_answered(outcome: Result[PeerTask]) -> TaskSnapshot:
-            found = _unwrap(outcome)
+            row = _unwrap(outcome)
             if hook is not None:
-                self._store_hook(found.pk, hook, since)
-                peer_store.tell(found.pk)
-            return snapshot(found)
+                self._store_hook(row.pk, hook, since)
+                peer_store.tell(row.pk)
+            return snapshot(row)
 
         return answers.answer(script, account, task, given).addCallback(on_answered)
 
@@ -264,7 +264,7 @@ class PeerAccess:
 
     def check_hook(self, task: str, hook: Mapping[str, str]) -> None:
         """Raise what `put_hook` would raise, without doing anything."""
-        self._on_task(task, lambda found: self._check_hook_fits(found.pk, hook), changes=True)
+        self._on_task(task, lambda row: self._check_hook_fits(row.pk, hook), changes=True)
 
     def get(self, task: str) -> TaskSnapshot:
         """The current state of a task."""
@@ -274,8 +274,8 @@ class PeerAccess:
         """Cancel a task."""
 
         def act(script: AssistantScript, account: Account) -> TaskSnapshot:
-            found = _unwrap(tasks.find(script, account, task))
-            return snapshot(_unwrap(answers.cancel(script, account, found)))
+            row = _unwrap(tasks.find(script, account, task))
+            return snapshot(_unwrap(answers.cancel(script, account, row)))
 
         return self._run(act, changes=True)
 
@@ -295,26 +295,26 @@ class PeerAccess:
         def act(script: AssistantScript, account: Account) -> tuple[list[TaskSnapshot], str, int]:
             whose = {"account": account.pk, "assistant": script.id}
             rows, count = peer_store.page({**wanted, **whose}, before, limit)
-            shown = rows[:limit]
-            last = shown[-1] if len(rows) > limit else None
+            page_rows = rows[:limit]
+            last = page_rows[-1] if len(rows) > limit else None
             # `repr` of a float keeps all digits: a rounded time would skip or repeat tasks.
             following = f"{last.changed_at!r} {last.pk}" if last is not None else ""
-            found = [snapshot(task, with_artifacts=with_artifacts) for task in shown]
-            return found, following, count
+            snapshots = [snapshot(task, with_artifacts=with_artifacts) for task in page_rows]
+            return snapshots, following, count
 
         return self._run(act)
 
     def events(self, task: str, after: int) -> list[TaskEvent]:
         """The events of a task after the one of a number, in order."""
         return self._on_task(
-            task, lambda found: list(map(read_event, peer_store.events(found.pk, after)))
+            task, lambda row: list(map(read_event, peer_store.events(row.pk, after)))
         )
 
     def put_hook(self, task: str, hook: Mapping[str, str]) -> None:
         """Add a webhook to a task: `key`, `url`, `token`, `scheme`, `credentials`."""
 
-        def put(found: PeerTask) -> None:
-            self._store_hook(found.pk, hook, peer_store.last_event(found.pk))
+        def put(row: PeerTask) -> None:
+            self._store_hook(row.pk, hook, peer_store.last_event(row.pk))
 
         self._on_task(task, put, changes=True)
 
@@ -333,18 +333,18 @@ class PeerAccess:
         """The webhooks of a task."""
         return self._on_task(
             task,
-            lambda found: [
+            lambda row: [
                 {name: getattr(hook, name) for name in HOOK_FIELDS}
-                for hook in peer_store.hooks(found.pk)
+                for hook in peer_store.hooks(row.pk)
             ],
         )
 
     def remove_hook(self, task: str, key: str) -> None:
         """Remove a webhook from a task."""
 
-        def remove(found: PeerTask) -> None:
+        def remove(row: PeerTask) -> None:
             if NAME.fullmatch(key):  # no webhook has any other name
-                peer_store.remove_hook(found.pk, key)
+                peer_store.remove_hook(row.pk, key)
 
         self._on_task(task, remove, changes=True)
 

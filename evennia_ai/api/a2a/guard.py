@@ -58,11 +58,11 @@ class A2aGuard:
         sending = _allowing_origin(send, origin) if origin in self._config.allowed_origins else send
         turn = scope[TURN] = RequestTurn(self._turns)
         try:
-            refused, body = await self._check(request, origin, turn, receive), b""
-            if refused is None:
-                refused, body = await self._read(receive)
-            if refused is not None:
-                await refused(scope, receive, sending)
+            response, body = await self._check(request, origin, turn, receive), b""
+            if response is None:
+                response, body = await self._read(receive)
+            if response is not None:
+                await response(scope, receive, sending)
                 return
             await turn.begin()
             await self._app(scope, _replay(body, receive), turn.ending(sending))
@@ -74,14 +74,14 @@ class A2aGuard:
         self, request: Request, origin: str, turn: RequestTurn, receive: Receive
     ) -> Response | None:
         """The refusal of a request; None if its body is to be read."""
-        refused = self._check_headers(request, origin)
-        if refused is None and request.method == "OPTIONS":
+        refusal = self._check_headers(request, origin)
+        if refusal is None and request.method == "OPTIONS":
             return Response(status_code=204, headers={"Allow": METHODS})
-        if refused is None and not _is_open(request):
+        if refusal is None and not _is_open(request):
             await turn.begin()
-            refused = await self._admit(request)
+            refusal = await self._admit(request)
             turn.end()  # others run while the client sends the body
-        return refused or _check_content_type(request)
+        return refusal or _check_content_type(request)
 
     def _check_headers(self, request: Request, origin: str) -> Response | None:
         """The refusal of a request that is not for this server; None for any other."""

@@ -113,14 +113,14 @@ class Handler(RequestHandler):
         """
         access, length = access_of(context), _history_length(params.configuration)
         with self._hub.place(access.caller.pk):
-            shown = await self._send(access, params, context)
+            snapshot = await self._send(access, params, context)
             if not params.configuration.return_immediately:
                 # The wait may last for minutes, and other requests have to run.
                 end_turn(context)
-                shown = await self._wait(access, shown)
-                if shown.is_talk and _may_be_talk(params):
-                    return wire.message_of(shown)
-        return wire.task_of(shown, history=length)
+                snapshot = await self._wait(access, snapshot)
+                if snapshot.is_talk and _may_be_talk(params):
+                    return wire.message_of(snapshot)
+        return wire.task_of(snapshot, history=length)
 
     async def _send(
         self, access: PeerAccess, params: SendMessageRequest, context: ServerCallContext
@@ -138,8 +138,8 @@ class Handler(RequestHandler):
             known: TaskSnapshot = await self.in_game(access.get, task)
             if known.context != given.context:
                 raise InvalidParamsError(OTHER_CONTEXT.format(task=task))
-        shown: TaskSnapshot = await self.in_game(access.send, given, task, hook)
-        return shown
+        snapshot: TaskSnapshot = await self.in_game(access.send, given, task, hook)
+        return snapshot
 
     async def _wait(self, access: PeerAccess, shown: TaskSnapshot) -> TaskSnapshot:
         """Wait until a task is over or asks something."""
@@ -159,16 +159,16 @@ class Handler(RequestHandler):
         """Begin a task or answer a question, and stream its events until it is over."""
         access = access_of(context)
         with self._hub.place(access.caller.pk):
-            shown = await self._send(access, params, context)
+            snapshot = await self._send(access, params, context)
             end_turn(context)
-            talk = await self._wait_for_talk(access, shown) if _may_be_talk(params) else None
+            talk = await self._wait_for_talk(access, snapshot) if _may_be_talk(params) else None
             if talk is not None:
                 context.state[IDS].append(talk.seq)
                 yield wire.message_of(talk)
                 return
-            with self._hub.watch(shown.id) as news:
+            with self._hub.watch(snapshot.id) as news:
                 news.set()  # there may have been events before the watch began
-                async for event in self._follow(access, shown, shown.seq, context, news):
+                async for event in self._follow(access, snapshot, snapshot.seq, context, news):
                     yield event
 
     async def _wait_for_talk(self, access: PeerAccess, shown: TaskSnapshot) -> TaskSnapshot | None:
@@ -186,11 +186,11 @@ class Handler(RequestHandler):
         access, since = access_of(context), context.state[LAST_EVENT]
         # The watch begins before the task is read, so that no event falls in between.
         with self._hub.place(access.caller.pk), self._hub.watch(params.id) as news:
-            shown: TaskSnapshot = await self.in_game(access.get, params.id)
-            if shown.state in peer_store.FINAL and since is None:
-                raise UnsupportedOperationError(IS_OVER.format(task=shown.id))
-            after = shown.seq if since is None else since
-            async for event in self._follow(access, shown, after, context, news):
+            snapshot: TaskSnapshot = await self.in_game(access.get, params.id)
+            if snapshot.state in peer_store.FINAL and since is None:
+                raise UnsupportedOperationError(IS_OVER.format(task=snapshot.id))
+            after = snapshot.seq if since is None else since
+            async for event in self._follow(access, snapshot, after, context, news):
                 yield event
 
     async def _follow(
@@ -228,8 +228,8 @@ class Handler(RequestHandler):
     async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task:
         """Return the current state of a task."""
         length = _history_length(params)
-        shown: TaskSnapshot = await self.in_game(access_of(context).get, params.id)
-        return wire.task_of(shown, history=length)
+        snapshot: TaskSnapshot = await self.in_game(access_of(context).get, params.id)
+        return wire.task_of(snapshot, history=length)
 
     @validate_request_params
     async def on_list_tasks(
@@ -240,13 +240,13 @@ class Handler(RequestHandler):
         if not 1 <= size <= MOST_ON_PAGE:
             raise InvalidParamsError(BAD_PAGE.format(size=size))
         history = _history_length(params) if params.HasField("history_length") else 0
-        before, wanted = _cursor_of(params.page_token), _filters_of(params)
+        before, filters = _cursor_of(params.page_token), _filters_of(params)
         if params.include_artifacts:
             size = min(size, MOST_WITH_ARTIFACTS)
         page = partial(access_of(context).page, with_artifacts=params.include_artifacts)
-        shown, following, count = await self.in_game(page, wanted, before, size)
+        snapshots, following, count = await self.in_game(page, filters, before, size)
         return ListTasksResponse(
-            tasks=[wire.task_of(each, history=history) for each in shown],
+            tasks=[wire.task_of(each, history=history) for each in snapshots],
             next_page_token=base64.urlsafe_b64encode(following.encode()).decode(),
             page_size=size,
             total_size=count,
@@ -326,17 +326,17 @@ def _history_length(params: Any) -> int | None:
 
 def _filters_of(params: ListTasksRequest) -> dict[str, object]:
     """The filters of a list, by the names of database fields."""
-    wanted: dict[str, object] = {}
+    filters: dict[str, object] = {}
     if params.context_id:
         # A context that cannot exist gives an empty list, and does not reach the database.
-        wanted["context"] = params.context_id if params.context_id.isprintable() else ""
+        filters["context"] = params.context_id if params.context_id.isprintable() else ""
     if params.status != TaskState.TASK_STATE_UNSPECIFIED:
         # So does a state that tasks never have here.
-        wanted["state"] = wire.STATE_NAMES.get(params.status, "")
+        filters["state"] = wire.STATE_NAMES.get(params.status, "")
     if params.HasField("status_timestamp_after"):
         # With UTC: a time without a zone would count as one in the game's own.
-        wanted["changed_at__gte"] = params.status_timestamp_after.ToDatetime(UTC).timestamp()
-    return wanted
+        filters["changed_at__gte"] = params.status_timestamp_after.ToDatetime(UTC).timestamp()
+    return filters
 
 
 def _cursor_of(token: str) -> str:

@@ -94,10 +94,10 @@ class PushSender:
         if free <= 0:
             return
         full = [account for account, count in self._per_account.items() if count >= MOST_OF_ONE]
-        found = await self._in_game(
+        deliveries = await self._in_game(
             due_deliveries, time.time(), free, MOST_OF_ONE, list(self._running), full
         )
-        for delivery in found:
+        for delivery in deliveries:
             # Several of one account may have been found at once; the rest stay due.
             if self._per_account[delivery.account] >= MOST_OF_ONE:
                 continue
@@ -182,8 +182,8 @@ class PushSender:
             timeout_seconds=self._config.hook_pause_seconds,
             excluded_exceptions=(),
         )
-        made = CircuitBreaker(f"peer:{host}", config)
-        breaker = self._breakers.setdefault((account, host), made)
+        fresh = CircuitBreaker(f"peer:{host}", config)
+        breaker = self._breakers.setdefault((account, host), fresh)
         self._breakers.move_to_end((account, host))
         while len(self._breakers) > MOST_BREAKERS:
             self._breakers.popitem(last=False)

@@ -83,5 +83,5 @@ def _prune(kept_seconds: float) -> None:
 
 
 def _make(config: A2aConfig, serving: ModuleType) -> SideServer:
-    made: SideServer = serving.A2aServer(config, log_from_lane)
-    return made
+    server: SideServer = serving.A2aServer(config, log_from_lane)
+    return server

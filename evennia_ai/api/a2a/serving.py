@@ -104,22 +104,22 @@ class A2aServer:
 
     async def _only_card(self, request: Request) -> Response:
         """The card at the well-known path of the host, if only one assistant has a card."""
-        found = await self._in_game(calls.cards, self._config)
-        if len(found) != 1:
+        facts = await self._in_game(calls.cards, self._config)
+        if len(facts) != 1:
             root = f"{self._base(request)}{ROOT}/"
-            return error_response(404, NO_ONE_CARD.format(count=len(found), root=root))
-        return respond(request, card_of(found[0], self._base(request)), self._began_at)
+            return error_response(404, NO_ONE_CARD.format(count=len(facts), root=root))
+        return respond(request, card_of(facts[0], self._base(request)), self._began_at)
 
     async def _list(self, request: Request) -> Response:
-        found, base = await self._in_game(calls.cards, self._config), self._base(request)
-        listed = [
-            {"name": facts.key, "card": f"{base}{path_of(facts.key)}{CARD_PATH}"} for facts in found
+        cards, base = await self._in_game(calls.cards, self._config), self._base(request)
+        assistants = [
+            {"name": facts.key, "card": f"{base}{path_of(facts.key)}{CARD_PATH}"} for facts in cards
         ]
-        return JSONResponse({"assistants": listed})
+        return JSONResponse({"assistants": assistants})
 
     async def _in_game(self, function: Callable[..., T], *arguments: object) -> T:
-        found: T = await run_async(partial(function, *arguments), api_config().timeout_seconds)
-        return found
+        outcome: T = await run_async(partial(function, *arguments), api_config().timeout_seconds)
+        return outcome
 
     def _base(self, request: Request) -> str:
         return (self._config.address or str(request.base_url)).rstrip("/")

@@ -190,15 +190,15 @@ def _text_of(part: Part) -> str:
 
 def _file_text(part: Part) -> str:
     """The text of a file, quoted, so that it cannot pose as the message around it."""
-    given = part.media_type.partition(";")[0].strip().lower()[:LONGEST_ID]
+    media_type = part.media_type.partition(";")[0].strip().lower()[:LONGEST_ID]
     name = part.filename[:LONGEST_ID]
-    if not (given.startswith(TEXT_PREFIX) or given in TEXT_TYPES):
-        raise ContentTypeNotSupportedError(NOT_TEXT.format(kind=given))
+    if not (media_type.startswith(TEXT_PREFIX) or media_type in TEXT_TYPES):
+        raise ContentTypeNotSupportedError(NOT_TEXT.format(kind=media_type))
     try:
         content = part.raw.decode("utf-8-sig")  # some editors write a byte order mark
     except UnicodeDecodeError:
-        raise ContentTypeNotSupportedError(NO_UTF8.format(name=name, kind=given)) from None
-    return FILE.format(name=quote(name), kind=given, content=quote(content))
+        raise ContentTypeNotSupportedError(NO_UTF8.format(name=name, kind=media_type)) from None
+    return FILE.format(name=quote(name), kind=media_type, content=quote(content))
 
 
 def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
@@ -208,27 +208,27 @@ def task_of(shown: TaskSnapshot, *, history: int | None = None) -> Task:
         history: the number of its last messages to include; None for all.
     """
     words = shown.words if history is None else shown.words[max(0, len(shown.words) - history) :]
-    made = Task(
+    task = Task(
         id=shown.id,
         context_id=shown.context,
         status=_status(shown.state, shown.message, shown.at, shown.id, shown.context),
         history=[] if history == 0 else [_message(each, shown.id, shown.context) for each in words],
     )
-    made.metadata.update({"number": shown.number})
+    task.metadata.update({"number": shown.number})
     if shown.usage:
-        made.metadata.update({"usage": dict(shown.usage)})
-    made.artifacts.extend(map(_artifact, shown.made))
-    return made
+        task.metadata.update({"usage": dict(shown.usage)})
+    task.artifacts.extend(map(_artifact, shown.made))
+    return task
 
 
 def message_of(shown: TaskSnapshot) -> Message:
     """Build the answer as a message, for a task that was answered with text alone."""
     assert shown.message is not None
-    made = _message(shown.message, "", shown.context)
-    made.metadata.update({"number": shown.number, "task": shown.id})
+    message = _message(shown.message, "", shown.context)
+    message.metadata.update({"number": shown.number, "task": shown.id})
     if shown.usage:
-        made.metadata.update({"usage": dict(shown.usage)})
-    return made
+        message.metadata.update({"usage": dict(shown.usage)})
+    return message
 
 
 def event_of(shown: TaskSnapshot, event: TaskEvent) -> Event:
@@ -247,61 +247,61 @@ def event_of(shown: TaskSnapshot, event: TaskEvent) -> Event:
 
 def push_payload(shown: TaskSnapshot, event: TaskEvent) -> dict[str, Any]:
     """Build the JSON body that a webhook is sent for an event."""
-    sent = event_of(shown, event)
-    is_status = isinstance(sent, TaskStatusUpdateEvent)
+    update = event_of(shown, event)
+    is_status = isinstance(update, TaskStatusUpdateEvent)
     name = "status_update" if is_status else "artifact_update"
-    return dict(MessageToDict(StreamResponse(**{name: sent})))
+    return dict(MessageToDict(StreamResponse(**{name: update})))
 
 
 def _status(
     state: str, message: Mapping[str, object] | None, at: float, task: str, context: str
 ) -> TaskStatus:
-    made = TaskStatus(state=STATES[state], timestamp=datetime.fromtimestamp(at, UTC))
+    status = TaskStatus(state=STATES[state], timestamp=datetime.fromtimestamp(at, UTC))
     if message is not None:
-        made.message.CopyFrom(_message(message, task, context))
-    return made
+        status.message.CopyFrom(_message(message, task, context))
+    return status
 
 
-def _message(kept: Mapping[str, Any], task: str, context: str) -> Message:
-    parts = [Part(text=kept["text"])] if kept["text"] else []
-    made = Message(
-        message_id=kept["id"],
-        role=ROLES[kept["role"]],
+def _message(stored: Mapping[str, Any], task: str, context: str) -> Message:
+    parts = [Part(text=stored["text"])] if stored["text"] else []
+    result = Message(
+        message_id=stored["id"],
+        role=ROLES[stored["role"]],
         task_id=task,
         context_id=context,
         parts=parts,
     )
-    if kept.get("data"):
+    if stored.get("data"):
         part = Part(media_type="application/json")
-        ParseDict(kept["data"], part.data)
-        made.parts.append(part)
-    if kept.get("metadata"):
-        made.metadata.update(kept["metadata"])
-    return made
+        ParseDict(stored["data"], part.data)
+        result.parts.append(part)
+    if stored.get("metadata"):
+        result.metadata.update(stored["metadata"])
+    return result
 
 
-def _artifact(kept: Mapping[str, Any]) -> Artifact:
-    made = Artifact(artifact_id=kept["id"], name=kept.get("name", kept["id"]))
+def _artifact(stored: Mapping[str, Any]) -> Artifact:
+    artifact = Artifact(artifact_id=stored["id"], name=stored.get("name", stored["id"]))
     # Rows of older versions have a text instead of parts.
-    made.parts.extend(map(_part, kept.get("parts") or [{"text": kept["text"]}]))
-    return made
+    artifact.parts.extend(map(_part, stored.get("parts") or [{"text": stored["text"]}]))
+    return artifact
 
 
-def _part(kept: Mapping[str, Any]) -> Part:
+def _part(stored: Mapping[str, Any]) -> Part:
     """Build a part of an artifact; `tasks.peer_parts` defines the stored shapes."""
-    if "text" in kept:
-        return Part(text=kept["text"])
-    if "data" in kept:
-        made = Part(media_type=peer_parts.JSON)
-        ParseDict(kept["data"], made.data)
-        return made
-    file = kept["file"]
-    made = Part(filename=file["name"], media_type=file["type"])
+    if "text" in stored:
+        return Part(text=stored["text"])
+    if "data" in stored:
+        part = Part(media_type=peer_parts.JSON)
+        ParseDict(stored["data"], part.data)
+        return part
+    file = stored["file"]
+    part = Part(filename=file["name"], media_type=file["type"])
     if "url" in file:
-        made.url = file["url"]
+        part.url = file["url"]
     else:
-        made.raw = peer_parts.bytes_of(file)
-    return made
+        part.raw = peer_parts.bytes_of(file)
+    return part
 
 
 def hook_of(config: TaskPushNotificationConfig, key: str) -> dict[str, str]:
@@ -317,12 +317,12 @@ def hook_of(config: TaskPushNotificationConfig, key: str) -> dict[str, str]:
 
 def config_of(task: str, hook: Mapping[str, str]) -> TaskPushNotificationConfig:
     """Build a webhook of the protocol, without its credentials, which are never sent back."""
-    made = TaskPushNotificationConfig(
+    result = TaskPushNotificationConfig(
         id=hook["key"], task_id=task, url=hook["url"], token=hook["token"]
     )
     if hook["scheme"]:
-        made.authentication.CopyFrom(AuthenticationInfo(scheme=hook["scheme"]))
-    return made
+        result.authentication.CopyFrom(AuthenticationInfo(scheme=hook["scheme"]))
+    return result
 
 
 def configs_of(task: str, hooks: Iterable[Mapping[str, str]]) -> list[TaskPushNotificationConfig]:

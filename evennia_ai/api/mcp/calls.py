@@ -137,7 +137,7 @@ def _begin(
         _count(Throttle("writes_per_minute", f"#{account.pk}"))
     with audit.acting(str(account.key), VIA):
         script, parts = _resolve(caller, tool, account, given)
-        made = Call(
+        api_call = Call(
             account=account,
             script=script,
             body=parts.body,
@@ -147,7 +147,7 @@ def _begin(
             token=caller.token,
             may_change=caller.may_change,
         )
-        outcome = row.operation(made)
+        outcome = row.operation(api_call)
         if isinstance(outcome, Deferred):  # `run_async` waits for it
             return outcome.addCallback(_answer_of, row)
         return _answer_of(outcome, row)
@@ -160,10 +160,12 @@ def _resolve(
 
     As in REST, errors of the arguments are raised only once the right was checked.
     """
-    read, wrong = dict[str, Any](), None
+    arguments, wrong = dict[str, Any](), None
     try:
         # Through JSON, so that the bounds on bodies apply as in REST.
-        read = validated(tool.input, read_json(json.dumps(given).encode(), api_config().body_depth))
+        arguments = validated(
+            tool.input, read_json(json.dumps(given).encode(), api_config().body_depth)
+        )
     except ValidationError as error:
         wrong = error
     key = given.get(ASSISTANT) if "key" in tool.row.names else None
@@ -172,7 +174,7 @@ def _resolve(
     script: Any = find_allowed(tool.row.route.act, account, key)
     if wrong is not None:
         raise wrong
-    return script, split_arguments(tool.row, read)
+    return script, split_arguments(tool.row, arguments)
 
 
 def _answer_of(outcome: object, row: Row) -> CallAnswer:

@@ -60,12 +60,12 @@ class McpGuard:
             request = Request(scope, receive)
             turn = scope[TURN] = RequestTurn(self._turns)
             try:
-                refused = await self._check(request)
-                if refused is None:
+                response = await self._check(request)
+                if response is None:
                     await turn.begin()
-                    refused = await self._admit(request)
+                    response = await self._admit(request)
                     turn.end()  # others run while the client sends the body
-                await (refused or self._size_limited)(scope, receive, send)
+                await (response or self._size_limited)(scope, receive, send)
             # Also after an error or a disconnect, else no other request would ever run.
             finally:
                 turn.end()
@@ -83,8 +83,8 @@ class McpGuard:
         if request.method != "POST":
             # GET and DELETE would listen to a session or end it, and there are no sessions.
             return PlainTextResponse("Only POST is served.", 405, headers={"Allow": "POST"})
-        refused: Response | None = await self._host_check.validate_request(request, is_post=True)
-        return refused
+        refusal: Response | None = await self._host_check.validate_request(request, is_post=True)
+        return refusal
 
     async def _admit(self, request: Request) -> Response | None:
         """Authenticate a request, and store its caller in the scope; the refusal, or None."""

@@ -49,8 +49,8 @@ def input_of(row: Row) -> type[StrictMapping]:
 def split_arguments(row: Row, given: Mapping[str, Any]) -> RequestParts:
     """Split validated arguments into the parts that the row's operation expects."""
     path = {name: given[ARGUMENT_NAMES.get(name, name)] for name in row.names}
-    named = _fields_of(row.query)
-    query = {name: given[name] for name in named if name in given}
+    query_fields = _fields_of(row.query)
+    query = {name: given[name] for name in query_fields if name in given}
     # A boolean for models; in REST, a word in the query string.
     if REVEAL in query:
         query[REVEAL] = "true" if query[REVEAL] else "false"
@@ -82,24 +82,24 @@ class _Arguments(StrictMapping):
 
     def get_fields(self) -> dict[str, Field]:
         """Copy the fields: DRF binds them to the serializer."""
-        found = {}
+        fields = {}
         for name, field in self.wanted.items():
             # DRF's `deepcopy` builds the field anew from its arguments, without later changes.
-            found[name] = copy.deepcopy(field)
-            found[name].required = field.required
-        return found
+            fields[name] = copy.deepcopy(field)
+            fields[name].required = field.required
+        return fields
 
 
 def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
     if kind is None:
         return {}
-    made = kind()
-    if not isinstance(made, StrictMapping):
+    field = kind()
+    if not isinstance(field, StrictMapping):
         description = getattr(kind, "described", {}).get("description", "")
         # In `_kwargs` too, from which `deepcopy` builds it anew.
-        made.help_text = made._kwargs["help_text"] = description
-        return {WHOLE_BODY: made}
-    fields = dict(made.fields)
+        field.help_text = field._kwargs["help_text"] = description
+        return {WHOLE_BODY: field}
+    fields = dict(field.fields)
     if REVEAL in fields:
         description = fields[REVEAL].help_text
         fields[REVEAL] = Flag(required=False, help_text=description)
@@ -118,8 +118,8 @@ def _in_path(name: str) -> Field:
 
 
 def _schema(field: Field) -> dict[str, Any]:
-    told = {"description": str(field.help_text)} if field.help_text else {}
-    return {**_shape(field), **told}
+    description = {"description": str(field.help_text)} if field.help_text else {}
+    return {**_shape(field), **description}
 
 
 def _shape(field: Field) -> dict[str, Any]:

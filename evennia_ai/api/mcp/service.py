@@ -27,5 +27,5 @@ def start_plugin_services(server: MultiService) -> None:
 
 
 def _make(config: McpServerConfig, serving: ModuleType) -> SideServer:
-    made: SideServer = serving.McpServer(config, log_from_lane)
-    return made
+    server: SideServer = serving.McpServer(config, log_from_lane)
+    return server

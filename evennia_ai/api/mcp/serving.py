@@ -99,10 +99,10 @@ class McpServer:
     async def _list(self, context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
         listing = partial(calls.list_tools, caller_of(context.request))
         try:
-            found = await run_async(listing, api_config().timeout_seconds)
+            mcp_tools = await run_async(listing, api_config().timeout_seconds)
         except Exception as error:
             raise MCPError(INTERNAL_ERROR, calls.error_answer(error).text) from None
-        return ListToolsResult(tools=[_as_sdk_tool(tool) for tool in found])
+        return ListToolsResult(tools=[_as_sdk_tool(tool) for tool in mcp_tools])
 
     async def _call(self, context: Any, params: CallToolRequestParams) -> CallToolResult:
         tool, config = tools().get(params.name), api_config()

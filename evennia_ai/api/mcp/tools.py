@@ -100,14 +100,14 @@ class McpTool:
     def output_schema(self) -> dict[str, Any]:
         """The JSON schema of its structured result."""
         row = self.row
-        made: dict[str, Any] = {"type": "object", "properties": {}}
+        schema: dict[str, Any] = {"type": "object", "properties": {}}
         if row.result is not None:
-            made = TypeAdapter(row.result).json_schema(mode="serialization")
+            schema = TypeAdapter(row.result).json_schema(mode="serialization")
         if row.says:
             _, whole, text = SENTENCES[row.says]
-            made["properties"][row.says] = {"type": "string", "description": f"{whole} {text}"}
-            made["required"] = [*made.get("required", ()), row.says]
-        return made
+            schema["properties"][row.says] = {"type": "string", "description": f"{whole} {text}"}
+            schema["required"] = [*schema.get("required", ()), row.says]
+        return schema
 
 
 @lru_cache(maxsize=1)

@@ -63,9 +63,9 @@ __all__ = [
 @lru_cache(maxsize=1)
 def store() -> LedgerStore:
     """This server process's ledger; it is flushed when the reactor shuts down."""
-    made = LedgerStore(reactor.callLater)
-    reactor.addSystemEventTrigger("before", "shutdown", made.stop)
-    return made
+    ledger_store = LedgerStore(reactor.callLater)
+    reactor.addSystemEventTrigger("before", "shutdown", ledger_store.stop)
+    return ledger_store
 
 
 def check_settings(endpoint: Endpoint) -> None:

@@ -119,8 +119,8 @@ class LedgerStore:
     ) -> Reservation:
         self._is_stopped = False
         self._run_upkeep(config, now)
-        begun = self._begin(billing, estimate, now)
-        return self._write(begun, config) or begun
+        reservation = self._begin(billing, estimate, now)
+        return self._write(reservation, config) or reservation
 
     def _begin(self, billing: BillingContext, estimate: CostEstimate, now: float) -> Reservation:
         # Unique over all processes: the call's row is overwritten by this key when it ends.
@@ -233,7 +233,7 @@ class LedgerStore:
                 self._endings.append(ending)
                 self._set_timer(FLUSH_SECONDS)
 
-    def keep(self, config: BudgetConfig, now: float) -> str:
+    def maintain(self, config: BudgetConfig, now: float) -> str:
         """Maintain a shared ledger between calls; return a warning for staff, or "".
 
         Raises:
@@ -335,8 +335,8 @@ class LedgerStore:
         Returns:
             The number of ends written, and the reservation, reduced to the room that caps have.
         """
-        ended, over = self._endings[:most], self._outage.over()
-        endings = [*ended, *over]
+        earlier, over = self._endings[:most], self._outage.over()
+        endings = [*earlier, *over]
         with together():
             changes = [(ending.reservation.accounts, self._change(ending)) for ending in endings]
             rows = [ending.reservation.as_row(ending) for ending in endings]
@@ -350,14 +350,14 @@ class LedgerStore:
             else:
                 # Added first and judged afterwards: two processes cannot both see the last room as
                 # free. A refusal raises and rolls it back, with the ends, which stay in memory.
-                found = self.totals.change(add_up(changes))
-                reservation = fit_to_caps(reservation, found, config, self.totals.change)
+                totals = self.totals.change(add_up(changes))
+                reservation = fit_to_caps(reservation, totals, config, self.totals.change)
                 rows.append(reservation.as_row())
             # Noted before the commit, whose answer may be lost.
             self._last_write = reservation, bool(over)
             write_calls(rows)
         self._outage.settle(over)
-        return len(ended), reservation
+        return len(earlier), reservation
 
     def _change(self, ending: Ending) -> TotalsChange:
         return upkeep.change_by(ending, self._clock() - ending.noted_at)
@@ -381,19 +381,19 @@ class LedgerStore:
         # Before midnight the day's caps are unused, so only the whole reserve will do, and a
         # warning that today's caps are nearly used up would be false a moment later.
         is_early = at > now
-        begun = self._begin(*outages.estimate_of_reserve(is_whole=is_early), at)
+        entry = self._begin(*outages.estimate_of_reserve(is_whole=is_early), at)
         without_warnings = config.model_copy(update={"warn_at": 0.0})
         try:
-            held = self._write(begun, without_warnings if is_early else config) or begun
+            reserve = self._write(entry, without_warnings if is_early else config) or entry
         except LimitReachedError:
             self._outage.refuse(at, now)  # the caps are used up: no call could be made anyway
         else:
-            self._outage.add(held)
-            record_warnings(held)
+            self._outage.add(reserve)
+            record_warnings(reserve)
 
     def recover(self, now: float) -> int:
         """Close the open calls of ended processes, and overdue ones; return how many."""
         with self._lock:
             own = self._outage.keys  # overdue or not, this process closes them itself
-            found = upkeep.orphans(self.owner, now)
-            return sum(upkeep.close_orphan(call, now) for call in found if call.key not in own)
+            orphans = upkeep.orphans(self.owner, now)
+            return sum(upkeep.close_orphan(call, now) for call in orphans if call.key not in own)

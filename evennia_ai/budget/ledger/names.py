@@ -65,17 +65,17 @@ def identity(*, makes: bool = True) -> str:
         ConfigurationError: its table is missing.
     """
     own = LedgerGame.objects.using(OWN_DATABASE)
-    found = own.filter(game="")
-    known = found.first()
+    unnamed = own.filter(game="")
+    known = unnamed.first()
     if known is None and not makes:
         return ""
     if known is None:
-        made = LedgerGame(game="", identity=uuid4().hex)
+        fresh = LedgerGame(game="", identity=uuid4().hex)
         # Durable: a number already used in the shared ledger must not be rolled back here.
         with transaction.atomic(using=OWN_DATABASE, durable=True):
-            own.bulk_create([made], ignore_conflicts=True)
+            own.bulk_create([fresh], ignore_conflicts=True)
         # Another process may have been faster; the number it has stored counts.
-        known = found.get()
+        known = unnamed.get()
     return str(known.identity)
 
 
@@ -106,13 +106,13 @@ class OwnName:
         own = identity(makes=takes)
         with translated_errors:
             if takes:
-                made = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
-                LedgerGame.objects.bulk_create([made], ignore_conflicts=True)
+                own_game = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
+                LedgerGame.objects.bulk_create([own_game], ignore_conflicts=True)
             # Read back, because the insert does nothing if another game has the name.
-            found = LedgerGame.objects.filter(game=place.game()).first()
-        if found is not None and found.identity != own:
-            raise ConfigurationError(_text(TAKEN, found))
-        self._own = own if found is not None else ""
+            game = LedgerGame.objects.filter(game=place.game()).first()
+        if game is not None and game.identity != own:
+            raise ConfigurationError(_text(TAKEN, game))
+        self._own = own if game is not None else ""
 
     def show(self, owner: str) -> str:
         """Update the row that shows that this server runs. The name must be known to be its own.
@@ -164,9 +164,9 @@ def trouble() -> str:
     Raises:
         DatabaseError: the ledger does not answer.
     """
-    found = LedgerGame.objects.filter(game=place.game()).first() if place.is_shared() else None
-    is_anothers = found is not None and found.identity != identity(makes=False)
-    return _text(TAKEN, found) if found is not None and is_anothers else ""
+    game = LedgerGame.objects.filter(game=place.game()).first() if place.is_shared() else None
+    is_anothers = game is not None and game.identity != identity(makes=False)
+    return _text(TAKEN, game) if game is not None and is_anothers else ""
 
 
 def claim() -> bool:
@@ -185,12 +185,12 @@ def claim() -> bool:
         LedgerGame.objects.bulk_create([row], ignore_conflicts=True)
         # Locked, so that the other game cannot update its row between the check and the write.
         known = LedgerGame.objects.annotate(now=Now()).select_for_update()
-        found = known.get(game=place.game())
-        if found.identity == own:
+        game = known.get(game=place.game())
+        if game.identity == own:
             return False
-        silent = found.now.timestamp() - found.seen_at
-        if found.owner and not is_gone(found.owner) and silent < ALIVE_SECONDS:
-            raise ConfigurationError(_text(ALIVE, found))
+        silent = game.now.timestamp() - game.seen_at
+        if game.owner and not is_gone(game.owner) and silent < ALIVE_SECONDS:
+            raise ConfigurationError(_text(ALIVE, game))
         row.save()
     return True
 
@@ -203,18 +203,16 @@ def listed() -> list[str]:
     """
     own = identity(makes=False)
     with translated_errors:
-        found = list(LedgerGame.objects.order_by("game"))
-    return [f"{each.game}: {_seen(each, own)}" for each in found]
+        games = list(LedgerGame.objects.order_by("game"))
+    return [f"{each.game}: {_seen(each, own)}" for each in games]
 
 
-def _seen(found: LedgerGame, own: str = "") -> str:
+def _seen(game: LedgerGame, own: str = "") -> str:
     """The phrase for when and where a game was last seen."""
-    whose = ", this game" if found.identity == own else ""
-    when = f"{datetime.fromtimestamp(found.seen_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return f"last seen {when}{f' on {found.host}' if found.host else ''}{whose}"
+    whose = ", this game" if game.identity == own else ""
+    when = f"{datetime.fromtimestamp(game.seen_at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"last seen {when}{f' on {game.host}' if game.host else ''}{whose}"
 
 
-def _text(text: str, found: LedgerGame) -> str:
-    return text.format(
-        name=found.game, setting=LedgerConfig.NAME, seen=_seen(found), command=COMMAND
-    )
+def _text(text: str, game: LedgerGame) -> str:
+    return text.format(name=game.game, setting=LedgerConfig.NAME, seen=_seen(game), command=COMMAND)

@@ -251,10 +251,10 @@ class Outage:
 
     def note_ending(self, ending: Ending) -> None:
         """Put the unused part of a call back into the reserve that paid for it."""
-        held, reserve = ending.reservation, self._reserves.get(ending.reservation.at // DAY)
-        if reserve is not None and held.key in self._drawn:
-            unused = held.estimate.usage.total_tokens - ending.usage.total_tokens
-            reserve.give_back(unused, held.estimate.cost_nano - ending.cost_nano)
+        reservation, reserve = ending.reservation, self._reserves.get(ending.reservation.at // DAY)
+        if reserve is not None and reservation.key in self._drawn:
+            unused = reservation.estimate.usage.total_tokens - ending.usage.total_tokens
+            reserve.give_back(unused, reservation.estimate.cost_nano - ending.cost_nano)
 
     # ---- writing it to the ledger ------------------------------------------------------------
 

@@ -45,14 +45,14 @@ def config() -> LedgerConfig:
     Raises:
         ConfigurationError: the setting is wrong, or names an unknown database.
     """
-    found = LedgerConfig.from_settings(settings)
-    if found.database not in settings.DATABASES:
+    current = LedgerConfig.from_settings(settings)
+    if current.database not in settings.DATABASES:
         known = ", ".join(sorted(settings.DATABASES))
         raise ConfigurationError(
-            f"{LedgerConfig.NAME}.database is {found.database!r}, which DATABASES does not have; "
+            f"{LedgerConfig.NAME}.database is {current.database!r}, which DATABASES does not have; "
             f"it must be one of: {known}"
         )
-    return found
+    return current
 
 
 @lru_cache(maxsize=1)
@@ -112,16 +112,16 @@ class LedgerRouter:
 def install() -> None:
     """Install the router and the connection options, if the ledger is shared."""
     try:
-        found = config()
+        current = config()
     except ConfigurationError:  # Django's system check reports it
         return
     routers: list[Any] = router.routers
-    if not found.is_shared or any(isinstance(each, LedgerRouter) for each in routers):
+    if not current.is_shared or any(isinstance(each, LedgerRouter) for each in routers):
         return
     # First, because a game's own router may have an answer for every table.
     routers.insert(0, LedgerRouter())
-    database = settings.DATABASES[found.database]
+    database = settings.DATABASES[current.database]
     if database.get("ENGINE") == POSTGRESQL:
         # The game's own options take precedence.
         database["OPTIONS"] = {**PATIENCE, **database.get("OPTIONS", {})}
-        connections.databases[found.database]["OPTIONS"] = database["OPTIONS"]
+        connections.databases[current.database]["OPTIONS"] = database["OPTIONS"]

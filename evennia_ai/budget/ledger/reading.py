@@ -59,8 +59,8 @@ def read_total(account: BudgetAccount) -> Total:
 def _read_total(account: BudgetAccount) -> Total:
     scope, key, period = account
     game = place.game_of(scope)
-    found = BudgetTotal.objects.filter(game=game, scope=scope, key=key, period=period)
-    values = found.values(*_FIELDS).first()
+    rows = BudgetTotal.objects.filter(game=game, scope=scope, key=key, period=period)
+    values = rows.values(*_FIELDS).first()
     return Total(**values) if values else Total()
 
 
@@ -128,10 +128,10 @@ def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, U
 
 
 def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
-    found = BudgetTotal.objects.filter(game=place.game_of(scope), scope=scope, period__in=periods)
+    rows = BudgetTotal.objects.filter(game=place.game_of(scope), scope=scope, period__in=periods)
     return {
         (row.pop("key"), row.pop("period")): Total(**row)
-        for row in found.values("key", "period", *_FIELDS)
+        for row in rows.values("key", "period", *_FIELDS)
     }
 
 
@@ -148,8 +148,8 @@ def _counts_of_spans(now: float) -> dict[str, Count]:
     return {"whole": Count("pk"), **counts}
 
 
-def _by_span(found: Mapping[str, int]) -> dict[BudgetSpan, int]:
-    return {span: found.get(str(span), found["whole"]) for span in BudgetSpan}
+def _by_span(amounts: Mapping[str, int]) -> dict[BudgetSpan, int]:
+    return {span: amounts.get(str(span), amounts["whole"]) for span in BudgetSpan}
 
 
 def _used(calls: QuerySet[ModelCall], *by: str) -> QuerySet[ModelCall, Any]:

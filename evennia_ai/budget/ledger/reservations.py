@@ -247,15 +247,15 @@ class Ending:
     @property
     def change(self) -> TotalsChange:
         """The change to totals when it is written."""
-        held = self.reservation.opening
+        opening = self.reservation.opening
         return TotalsChange(
-            calls=-held.calls if self.state is CallState.RELEASED else 0,
-            open_calls=-held.open_calls,
+            calls=-opening.calls if self.state is CallState.RELEASED else 0,
+            open_calls=-opening.open_calls,
             prompt_tokens=self.usage.prompt_tokens,
             completion_tokens=self.usage.completion_tokens,
             cost_nano=self.cost_nano,
-            held_tokens=-held.held_tokens,
-            held_cost_nano=-held.held_cost_nano,
+            held_tokens=-opening.held_tokens,
+            held_cost_nano=-opening.held_cost_nano,
         )
 
     @property

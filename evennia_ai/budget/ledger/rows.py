@@ -164,13 +164,13 @@ class Totals:
         self._learn(changes)
         if _gives_back(place.alias()):
             results = self._change_at_once(changes, _returning_sql)
-            read = [row for run, _ in results for row in run.fetchall()]
+            rows = [row for run, _ in results for row in run.fetchall()]
         else:
-            read = self._read(self._change_in_order(changes))
-        found = {row[:5]: row[5:] for row in read}
+            rows = self._read(self._change_in_order(changes))
+        sums = {row[:5]: row[5:] for row in rows}
         heads = {account: self._heads[account] for of in changes.values() for account in of}
         try:
-            return {account: Total(*found[head]) for account, head in heads.items()}
+            return {account: Total(*sums[head]) for account, head in heads.items()}
         except KeyError:
             raise StaleRowsError from None
 
@@ -237,16 +237,16 @@ class Totals:
         unknown = {a for of in changes.values() for a in of if a not in known}
         if unknown:
             # Sorted, as inserts of two processes in different orders could deadlock.
-            wanted = sorted(unknown)
-            for first in range(0, len(wanted), MOST_AT_ONCE):
-                self._learn_some(wanted[first : first + MOST_AT_ONCE])
+            accounts = sorted(unknown)
+            for first in range(0, len(accounts), MOST_AT_ONCE):
+                self._learn_some(accounts[first : first + MOST_AT_ONCE])
 
     def _learn_some(self, accounts: Iterable[BudgetAccount]) -> None:
         owned = {(self._game_of(a.scope), str(a.scope), a.key, a.period): a for a in accounts}
-        begun = [(*owner, *_NOTHING_YET) for owner in owned]
+        new_rows = [(*owner, *_NOTHING_YET) for owner in owned]
         using = place.alias()
         # Ids are selected afterwards: an insert that was ignored returns none.
-        insert(BudgetTotal, _COLUMNS, begun, using=using, on_conflict=OnConflict.IGNORE)
+        insert(BudgetTotal, _COLUMNS, new_rows, using=using, on_conflict=OnConflict.IGNORE)
         run = cursor(using)
         run.execute(_numbers_sql(len(owned)), [part for owner in owned for part in owner])
         for head in run.fetchall():

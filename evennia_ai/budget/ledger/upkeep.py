@@ -43,11 +43,11 @@ def orphans(owner: str, now: float) -> Iterator[ModelCall]:
 def mark_cut_off(call: ModelCall, *, is_unused: bool = False) -> bool:
     """Close a call as cut off, or as released if it is unused; False if it was not open."""
     # The state is part of each UPDATE, so that of two processes only one closes the call.
-    found = ModelCall.objects.filter(key=call.key, state=CallState.OPEN)
+    rows = ModelCall.objects.filter(key=call.key, state=CallState.OPEN)
     if is_unused:
-        return bool(found.update(state=CallState.RELEASED))
+        return bool(rows.update(state=CallState.RELEASED))
     return bool(
-        found.update(
+        rows.update(
             state=CallState.CUT_OFF,
             prompt_tokens=call.estimated_prompt_tokens,
             completion_tokens=call.estimated_completion_tokens,
@@ -94,8 +94,8 @@ def change_by(ending: Ending, waited: float) -> TotalsChange:
     is_late = ending.at > reservation.due - 2 * MARGIN_SECONDS or waited > MARGIN_SECONDS
     # A reserve may be released days later, with the next call.
     if is_late or reservation.billing.purpose == Purpose.RESERVE:
-        found = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
-        if found.update(state=ending.state.value):
+        rows = ModelCall.objects.filter(key=reservation.key, state=CallState.CUT_OFF)
+        if rows.update(state=ending.state.value):
             return ending.late_change
     return ending.change
 

@@ -141,17 +141,17 @@ def _parsed(text: str) -> dict[str, Any]:
     if text.count("{") + text.count("[") > MOST_PARTS:
         raise ImportFileError(f"the card has more than {MOST_PARTS:,} objects and lists")
     try:
-        read = json.loads(text, parse_constant=_reject_constant, parse_float=_finite_float)
-        if is_deep(read, DEEPEST + 1):
+        card = json.loads(text, parse_constant=_reject_constant, parse_float=_finite_float)
+        if is_deep(card, DEEPEST + 1):
             # As if json itself had given up, so that both are reported alike.
             raise RecursionError
     except RecursionError:
         raise ImportFileError(f"the card is nested more than {DEEPEST} deep") from None
     except ValueError as error:
         raise ImportFileError(f"the card is not JSON: {one_line(str(error), 200)}") from None
-    if not isinstance(read, dict):
+    if not isinstance(card, dict):
         raise ImportFileError("the card's JSON is not an object in braces")
-    return read
+    return card
 
 
 def _fields(card: Mapping[str, object]) -> Mapping[str, Any]:

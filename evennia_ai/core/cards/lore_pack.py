@@ -173,21 +173,21 @@ def read_pack(given: object) -> LorePack:
     if not isinstance(raws, list) or len(raws) > MOST_ENTRIES:
         what = f"{len(raws):,} entries" if isinstance(raws, list) else one_line(repr(raws), 60)
         raise ImportFileError(f"entries is {what}; it must be a list of at most {MOST_ENTRIES:,}")
-    found: list[PackedLore] = []
+    entries: list[PackedLore] = []
     problems: list[str] = []
     for number, raw in enumerate(raws, 1):
         try:
-            found.append(_read_entry(pack, raw, _place(number, raw)))
+            entries.append(_read_entry(pack, raw, _place(number, raw)))
         # Collected, so that an author reads all problems at once.
         except ConfigurationError as error:
             problems.append(str(error))
-    ids = Counter(lore.terms.entry for lore in found)
+    ids = Counter(lore.terms.entry for lore in entries)
     problems += [
         f"{count} entries have the id {name!r}" for name, count in ids.items() if count > 1
     ]
     if problems:
         raise ImportFileError(_listed(problems))
-    return LorePack(pack, tuple(found))
+    return LorePack(pack, tuple(entries))
 
 
 def check_name(name: object) -> str:

@@ -48,19 +48,19 @@ def read_chunks(raw: bytes) -> list[Chunk]:
     """
     if not is_png(raw):
         raise ImportFileError("the file does not begin as a PNG file does")
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     place = len(SIGNATURE)
-    while not found or found[-1].kind != b"IEND":
+    while not chunks or chunks[-1].kind != b"IEND":
         chunk = _chunk_at(raw, place)
-        if not found and chunk.kind != b"IHDR":
+        if not chunks and chunk.kind != b"IHDR":
             raise ImportFileError(
                 f"the PNG file begins with {_kind_text(chunk.kind)}, not with IHDR"
             )
-        if len(found) >= MOST_CHUNKS:
+        if len(chunks) >= MOST_CHUNKS:
             raise ImportFileError(f"the PNG file has more than {MOST_CHUNKS:,} chunks")
-        found.append(chunk)
+        chunks.append(chunk)
         place += len(chunk.data) + _CHUNK_OVERHEAD
-    return found
+    return chunks
 
 
 def _chunk_at(raw: bytes, place: int) -> Chunk:
@@ -141,10 +141,10 @@ def _decompressed(packed: bytes, name: str) -> bytes:
 
 def with_texts(chunks: Sequence[Chunk], texts: Iterable[tuple[str, bytes]]) -> list[Chunk]:
     """The chunks of a picture with texts before IEND, in place of those with the same keywords."""
-    made = [Chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in texts]
-    called = {keyword_of(chunk) for chunk in made}
+    text_chunks = [Chunk(b"tEXt", keyword.encode() + b"\0" + text) for keyword, text in texts]
+    called = {keyword_of(chunk) for chunk in text_chunks}
     others = [chunk for chunk in chunks if keyword_of(chunk) not in called]
-    return [*others[:-1], *made, others[-1]]
+    return [*others[:-1], *text_chunks, others[-1]]
 
 
 def plain_picture() -> list[Chunk]:

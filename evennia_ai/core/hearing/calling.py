@@ -200,7 +200,7 @@ def call_of(body: str, names: tuple[str, ...]) -> NameCall:
     # One cheap search first: most lines name nobody who listens.
     if patterns is None or patterns.anywhere.search(text) is None:
         return NameCall.NONE
-    if any(_is_opening(text, found) for found in patterns.first.finditer(text)):
+    if any(_is_opening(text, match) for match in patterns.first.finditer(text)):
         return NameCall.FIRST
     if patterns.together.match(text) is not None:
         return NameCall.FIRST
@@ -209,21 +209,21 @@ def call_of(body: str, names: tuple[str, ...]) -> NameCall:
     return NameCall.LAST if is_called_last else NameCall.NONE
 
 
-def _is_opening(text: str, found: re.Match[str]) -> bool:
+def _is_opening(text: str, match: re.Match[str]) -> bool:
     """True if a name at the beginning of a sentence is called rather than talked about."""
-    rest = text[found.end() : found.end() + 40].lstrip()
+    rest = text[match.end() : match.end() + 40].lstrip()
     if not rest or rest[0] in _CALLING_MARKS:
         return True
     following = _WORD.match(rest)
-    return found.start() == 0 and (following is None or following[0] not in _NARRATION)
+    return match.start() == 0 and (following is None or following[0] not in _NARRATION)
 
 
 def _is_closing(before: str) -> bool:
     """True if the words before a name at the end allow it to be a call."""
     words = before[-40:].rstrip()
-    said = _WORD.findall(words)
+    words_before = _WORD.findall(words)
     is_apart = bool(words) and not words[-1].isalnum() and words[-1] != "_"
-    return is_apart or not said or said[-1] not in _BEFORE_OBJECT
+    return is_apart or not words_before or words_before[-1] not in _BEFORE_OBJECT
 
 
 def without_longer_names(body: str, names: tuple[str, ...], others: Iterable[str]) -> str:

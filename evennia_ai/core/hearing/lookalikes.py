@@ -167,8 +167,8 @@ def skeleton(name: str) -> str:
 
 def mistaken_for(name: str, others: Iterable[str]) -> str:
     """The first of `others` that a name could be mistaken for, or ""."""
-    seen = outlines(name)
-    return next((other for other in others if not seen.isdisjoint(outlines(other))), "")
+    own_outlines = outlines(name)
+    return next((other for other in others if not own_outlines.isdisjoint(outlines(other))), "")
 
 
 def voice_of_game(name: str) -> str:

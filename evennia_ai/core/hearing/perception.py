@@ -143,8 +143,8 @@ class ChannelConfig(SettingsGroup):
         Raises:
             ConfigurationError: it is neither.
         """
-        given = {"mode": stored} if isinstance(stored, str) else stored
-        return cls.from_stored(given, f"channel_configs[{name!r}]")
+        config = {"mode": stored} if isinstance(stored, str) else stored
+        return cls.from_stored(config, f"channel_configs[{name!r}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +270,8 @@ class Overheard:
         body = heard.body
         if len(body) > MOST_OF_ONE:
             body = body[: MOST_OF_ONE - 1] + "…"
-        said = (heard.source.value, heard.person, heard.sender_name, place or heard.place, body)
-        return cls(*said, trust, heard.mask, heard.sender_id)
+        fields = (heard.source.value, heard.person, heard.sender_name, place or heard.place, body)
+        return cls(*fields, trust, heard.mask, heard.sender_id)
 
     def may_be_told_to(self, person: str) -> bool:
         """True if a turn for that person may know of it."""

@@ -174,9 +174,9 @@ class SenderStats:
 
     def wait_seconds(self, now: float, config: HearingConfig) -> float:
         """Seconds of cooldown left before this person's next turn; 0 for none."""
-        left = self.turn_began + config.cooldown_seconds - now
+        seconds = self.turn_began + config.cooldown_seconds - now
         # Never longer than one whole cooldown, even if the clock was set back.
-        return max(0.0, min(left, config.cooldown_seconds))
+        return max(0.0, min(seconds, config.cooldown_seconds))
 
     def standing(self, *, is_engaged: bool = False, is_muted: bool = False) -> Standing:
         """The counts in the form that the rules need."""

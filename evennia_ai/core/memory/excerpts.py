@@ -63,7 +63,7 @@ def _best_start(line: str, wanted: frozenset[str], room: int) -> int:
     for first, (_, begin) in enumerate(places):
         # A text may hold one of the words thousands of times, so only the stretch is looked at.
         last = bisect_left(places, begin + length, first, key=itemgetter(1))
-        found = {stem for stem, _ in places[first:last]}
-        if (weight := sum(map(len, found))) > most:
+        stems = {stem for stem, _ in places[first:last]}
+        if (weight := sum(map(len, stems))) > most:
             best, most = begin, weight
     return max(0, min(best - room // 4, len(line) - room)) if most else 0

@@ -129,12 +129,12 @@ class Request:
         Args:
             longest: characters of one text.
         """
-        found = (
+        paragraphs = (
             f"{title}:\n{numbered(parts, longest)}"
             for title, parts in self.lists
             if parts and (title == KNOWN) is is_known
         )
-        return "\n\n".join(found)
+        return "\n\n".join(paragraphs)
 
 
 def numbered(parts: Sequence[Shown], longest: int = LONGEST_ENTRY, first: int = 1) -> str:
@@ -163,18 +163,18 @@ def facts_request(entries: Sequence[Shown], known: Sequence[Shown]) -> Request:
 
 def read_list(text: str) -> list[Any] | None:
     """The JSON list in a model's answer, or None."""
-    found = first_list(without_thoughts(text))
+    items = first_list(without_thoughts(text))
     # A model that repeats itself may fill an answer with thousands of items.
-    return None if found is None else found[:MOST_ITEMS]
+    return None if items is None else items[:MOST_ITEMS]
 
 
 def read_scores(text: str, count: int) -> dict[int, int] | None:
     """Importance of entries by index, or None if the answer is unreadable."""
-    found = read_list(text)
-    if found is None:
+    items = read_list(text)
+    if items is None:
         return None
     scores = {}
-    for item in (item for item in found if isinstance(item, dict)):
+    for item in (item for item in items if isinstance(item, dict)):
         number = int_up_to(item.get("entry"), count)
         importance = int_up_to(item.get("importance"), 10)
         if number is not None and importance is not None:
@@ -192,12 +192,12 @@ def read_derived(
         known: number of facts it was shown.
         name: the member that holds the text.
     """
-    found = read_list(text)
-    if found is None:
+    items = read_list(text)
+    if items is None:
         return None
     statements = (
         _read_statement(item, place, count, known, name)
-        for place, item in enumerate(found)
+        for place, item in enumerate(items)
         if isinstance(item, dict)
     )
     return [item for item in statements if item is not None]
@@ -223,8 +223,8 @@ def _read_statement(
 
 def read_lines(text: str, most: int) -> list[str] | None:
     """A list of short texts without duplicates, or None if the answer has none."""
-    found = [line for item in read_list(text) or () if (line := plain_text(item))]
-    return list(dict.fromkeys(found))[:most] or None
+    lines = [line for item in read_list(text) or () if (line := plain_text(item))]
+    return list(dict.fromkeys(lines))[:most] or None
 
 
 def plain_text(value: object) -> str:

@@ -122,19 +122,19 @@ def history_without(
     Args:
         people: the person's ids. Turns stored without an id are recognized by the name in front.
     """
-    kept: list[Message] = []
+    remaining: list[Message] = []
     is_theirs = False
     for message in history:
         # A turn begins with a user message, and lasts until the next one.
         if message["role"] == "user":
-            said = str(message.get("content") or "")
-            is_theirs = not summary_text(message) and name.spoke_in(said)
+            content = str(message.get("content") or "")
+            is_theirs = not summary_text(message) and name.spoke_in(content)
         if is_of(message, people) or (
             is_theirs and OF not in message and PRIVATE_TO not in message
         ):
             continue
-        kept += _message_without(message, people, name)
-    return kept
+        remaining += _message_without(message, people, name)
+    return remaining
 
 
 def _message_without(message: Message, people: Collection[str], name: PersonNames) -> list[Message]:

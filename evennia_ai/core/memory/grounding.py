@@ -208,8 +208,8 @@ def _scores(notes: Sequence[Note], query: str, alike: Likeness | None) -> list[f
 
 def _covered(note: Note, words: frozenset[str]) -> float:
     """The share of a note's significant words that the line has, 0 to 1."""
-    held = telling_words(note.sought_by)
-    return len(held & words) / max(SHORTEST_COVERED, len(held))
+    note_words = telling_words(note.sought_by)
+    return len(note_words & words) / max(SHORTEST_COVERED, len(note_words))
 
 
 @lru_cache(maxsize=4096)
@@ -221,8 +221,8 @@ def _plain_words(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _question_word(question: str) -> str:
     """The question word, which tells if a person, place or time is asked for; "" for none."""
-    found = _QUESTION_WORD.search(question.casefold())
-    return found[0] if found else ""
+    match = _QUESTION_WORD.search(question.casefold())
+    return match[0] if match else ""
 
 
 def _was_told(note: Note, asked: AskedLine) -> bool:
@@ -235,11 +235,11 @@ def _was_told(note: Note, asked: AskedLine) -> bool:
 
 def shares(query: str, texts: Sequence[str]) -> list[float]:
     """The share of a query's significant words in each text, 0 to 1; rare words count more."""
-    held = [telling_words(text) for text in texts]
-    wanted = telling_words(query)
+    word_sets = [telling_words(text) for text in texts]
+    query_words = telling_words(query)
     weights = {
-        word: math.log(1 + len(texts) / (1 + sum(word in words for words in held)))
-        for word in wanted
+        word: math.log(1 + len(texts) / (1 + sum(word in words for words in word_sets)))
+        for word in query_words
     }
     whole = sum(weights.values()) or 1.0
-    return [sum(weights[word] for word in wanted & words) / whole for words in held]
+    return [sum(weights[word] for word in query_words & words) / whole for words in word_sets]

@@ -62,17 +62,17 @@ def told_lines(message: Message) -> list[ToldLine]:
     """The lines that an earlier turn's opening message told, or the sentences of a summary."""
     if summary := summary_text(message):
         return [ToldLine("", sentence) for sentence in SENTENCES.split(summary)]
-    found = map(_TOLD.fullmatch, str(message.get("content") or "").split("\n"))
-    return [_told_line(line) for line in found if line is not None]
+    matches = map(_TOLD.fullmatch, str(message.get("content") or "").split("\n"))
+    return [_told_line(line) for line in matches if line is not None]
 
 
-def _told_line(found: re.Match[str]) -> ToldLine:
-    speaker, before = _SPEAKER.match(found["frame"]), _TRUST.search(found["frame"])
-    trust = found["after"] or (before[1] if before else None)
+def _told_line(match: re.Match[str]) -> ToldLine:
+    speaker, before = _SPEAKER.match(match["frame"]), _TRUST.search(match["frame"])
+    trust = match["after"] or (before[1] if before else None)
     return ToldLine(
         name=speaker["name"] if speaker else "",
-        words=json.loads(found["words"]),
-        is_overheard=found["mark"] is not None,
+        words=json.loads(match["words"]),
+        is_overheard=match["mark"] is not None,
         trust=float(trust) if trust else None,
     )
 
@@ -111,15 +111,15 @@ def ranked(memories: Iterable[Entry], wanted: Collection[str]) -> list[Entry]:
     scores = [
         (sum(word in memory.text.casefold() for word in wanted), memory) for memory in memories
     ]
-    found = [(score, memory) for score, memory in scores if score]
-    found.sort(key=lambda item: (-item[0], -item[1].at))
-    return [memory for _, memory in found]
+    matching = [(score, memory) for score, memory in scores if score]
+    matching.sort(key=lambda item: (-item[0], -item[1].at))
+    return [memory for _, memory in matching]
 
 
 def tags_of(given: Iterable[str]) -> tuple[str, ...]:
     """Tags as stored: in lower case, without duplicates, at most eight."""
-    shown = (one_line(tag, LONGEST_TAG).casefold() for tag in given)
-    return tuple(dict.fromkeys(tag for tag in shown if tag))[:MOST_TAGS]
+    tags = (one_line(tag, LONGEST_TAG).casefold() for tag in given)
+    return tuple(dict.fromkeys(tag for tag in tags if tag))[:MOST_TAGS]
 
 
 def believed(
@@ -142,8 +142,8 @@ def believed(
     words = words_of(text)
     # Negated, so that max() picks the least trusted among equal word counts.
     now, before = (
-        max(((len(words & words_of(body)), -trust) for body, trust in told), default=(0, 0.0))
-        for told in (heard, earlier)
+        max(((len(words & words_of(body)), -trust) for body, trust in spoken), default=(0, 0.0))
+        for spoken in (heard, earlier)
     )
     count, doubt = before if before[0] > now[0] and 2 * before[0] >= len(words) else now
     if count:
@@ -160,6 +160,6 @@ def cut_entry(text: str, limit: int) -> str:
     """A quoted string of at most `limit` characters, quotation marks included."""
     words = one_line(text, limit)
     # Escapes make the quoted text longer, so its own length is what counts.
-    while len(shown := quote(words)) > limit:
-        words = cut_at_sentence(words, len(words) - (len(shown) - limit))
-    return shown
+    while len(entry := quote(words)) > limit:
+        words = cut_at_sentence(words, len(words) - (len(entry) - limit))
+    return entry

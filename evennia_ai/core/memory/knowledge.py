@@ -76,10 +76,10 @@ class Exchange:
 def exchange_of(entry: str) -> Exchange:
     """Parse the exchange in a journal entry; an empty one for any other text."""
     frame = FRAME.match(entry)
-    said = _quoted(entry, frame)
-    if frame is None or said is None:
+    quoted = _quoted(entry, frame)
+    if frame is None or quoted is None:
         return Exchange()
-    words, end = said
+    words, end = quoted
     answered = _quoted(entry, _ANSWERED.match(entry, end))
     return Exchange(frame["name"], words, answered[0] if answered else "")
 
@@ -121,7 +121,7 @@ def _asks(sentence: str) -> bool:
     # there a demand that counts as one is only answered.
     if sentence.endswith(tuple(QUESTION_MARKS)):
         return True
-    words = (found[0] for found in WORD.finditer(sentence.casefold()))
+    words = (match[0] for match in WORD.finditer(sentence.casefold()))
     first = next(dropwhile(_OPENERS.__contains__, words), "")
     return first in _FIRST_WORDS and _UNMARKED_QUESTION.match(" ".join((first, *words))) is not None
 

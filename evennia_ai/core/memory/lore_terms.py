@@ -122,12 +122,12 @@ def told_of(
         holds: decides a condition.
         count: tokens of a text.
     """
-    found = [
+    matching = [
         (lore.terms.is_constant, is_named, lore)
         for lore in known
         if (is_named := is_named_by(lore, said)) or is_always(lore)
     ]
-    fit = [item for item in found if all(map(holds, item[2].terms.when))]
+    fit = [item for item in matching if all(map(holds, item[2].terms.when))]
     fit.sort(key=lambda item: (not item[0], not item[1], *_rank(item[2])))
     return list(_within_budgets([lore for *_, lore in fit], count))
 

@@ -112,17 +112,17 @@ def split_persona(text: str) -> tuple[str, tuple[str, ...]]:
 def as_spoken(fact: str) -> str:
     """A fact written to an assistant as "you", in the first person."""
 
-    def turned(found: re.Match[str]) -> str:
-        if found["me"]:
-            return f"{found['me']}me"
-        return _TO_FIRST_PERSON[as_matched(found[0])]
+    def turned(match: re.Match[str]) -> str:
+        if match["me"]:
+            return f"{match['me']}me"
+        return _TO_FIRST_PERSON[as_matched(match[0])]
 
     return _with_capital(_YOU.sub(turned, fact))
 
 
 def as_told_back(line: str) -> str:
     """A person's words about themselves, told back to them: "I" becomes "you"."""
-    turned = _I.sub(lambda found: _TO_SECOND_PERSON[as_matched(found[0])], line.strip())
+    turned = _I.sub(lambda match: _TO_SECOND_PERSON[as_matched(match[0])], line.strip())
     return _with_capital(turned if turned[-1:] in tuple(".!?") else f"{turned}.")
 
 
@@ -138,8 +138,8 @@ def denies(text: str) -> bool:
 def unaddressed(answer: str, known: str = "") -> str:
     """An answer without addresses by the examples' names, unless they occur in the known text."""
 
-    def left(found: re.Match[str]) -> str:
-        return found[0] if found["name"] in known else found["before"].rstrip(",")
+    def left(match: re.Match[str]) -> str:
+        return match[0] if match["name"] in known else match["before"].rstrip(",")
 
     return _ADDRESS.sub(left, answer)
 
@@ -155,27 +155,27 @@ def hint(notes: Sequence[Note], line: str) -> str:
     return UNKNOWN if is_question(line) else UNASKED
 
 
-def mended(answer: str, line: str, told: str, names: str = "") -> str:
+def mended(answer: str, line: str, given_hint: str, names: str = "") -> str:
     """An answer without an echo of the question, repeated sentences and wrong names.
 
     A small model loses what it was told: an answer that is a part of the note, or has almost
     nothing of it, becomes the whole note, and one that makes something up becomes a denial.
 
     Args:
-        told: the hint that the model was given.
+        given_hint: the hint that the model was given.
         names: names of the assistant and the person.
     """
-    rest = unaddressed(_without_echo(answer, line), f"{line} {told} {names}")
-    said = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
-    if told.startswith(_KNOWN_BEFORE):
-        note = told.removeprefix(_KNOWN_BEFORE)
-        return said if said not in note and _holds(said, note) else note
-    denial = DENIALS.get(told, "")
-    if denial and not denies(said):
+    rest = unaddressed(_without_echo(answer, line), f"{line} {given_hint} {names}")
+    text = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))
+    if given_hint.startswith(_KNOWN_BEFORE):
+        note = given_hint.removeprefix(_KNOWN_BEFORE)
+        return text if text not in note and _holds(text, note) else note
+    denial = DENIALS.get(given_hint, "")
+    if denial and not denies(text):
         return denial
-    if AskedLine(line).introduces and said.rstrip(".!?").casefold() in line.casefold():
-        said = ""  # an echo such as "Jo." is no answer to "my name is Jo"
-    return said or (_polite_reply(line) if answer.strip() else answer)
+    if AskedLine(line).introduces and text.rstrip(".!?").casefold() in line.casefold():
+        text = ""  # an echo such as "Jo." is no answer to "my name is Jo"
+    return text or (_polite_reply(line) if answer.strip() else answer)
 
 
 def _polite_reply(line: str) -> str:
@@ -189,17 +189,17 @@ def _polite_reply(line: str) -> str:
 
 def _holds(answer: str, note: str) -> bool:
     """True if an answer tells what is in a note, in whatever words."""
-    wanted = telling_words(note)
-    return len(wanted & telling_words(answer)) >= LEAST_HELD * len(wanted)
+    note_words = telling_words(note)
+    return len(note_words & telling_words(answer)) >= LEAST_HELD * len(note_words)
 
 
 def _without_echo(answer: str, line: str) -> str:
     echoed = [word.casefold() for word in WORD.findall(line)]
-    found = list(WORD.finditer(answer))
-    said = [match[0].casefold() for match in found]
+    matches = list(WORD.finditer(answer))
+    words = [match[0].casefold() for match in matches]
     # A name may come before the echo, as in "Tom: where is he?"
-    first = 0 if said[: len(echoed)] == echoed else 1
+    first = 0 if words[: len(echoed)] == echoed else 1
     behind = first + len(echoed)
-    if len(echoed) < SHORTEST_PIECE or said[first:behind] != echoed:
+    if len(echoed) < SHORTEST_PIECE or words[first:behind] != echoed:
         return answer
-    return answer[found[behind].start() :] if len(found) > behind else ""
+    return answer[matches[behind].start() :] if len(matches) > behind else ""

@@ -54,16 +54,16 @@ def portrait_request(name: str, observations: Sequence[Shown], known: Sequence[S
 
 def read_portrait(text: str) -> Portrait | None:
     """The portrait in a model's answer, or None if it is unreadable."""
-    found = first_object(without_thoughts(text))
-    given = found.get("attributes") if found else None
-    if found is None or not isinstance(given, list):
+    portrait = first_object(without_thoughts(text))
+    attributes = portrait.get("attributes") if portrait else None
+    if portrait is None or not isinstance(attributes, list):
         return None
-    lines = [line for item in given[:MOST_LOOKED_AT] if (line := plain_text(item))]
-    return Portrait(tuple(dict.fromkeys(lines))[:MOST_ATTRIBUTES], _favour(found))
+    lines = [line for item in attributes[:MOST_LOOKED_AT] if (line := plain_text(item))]
+    return Portrait(tuple(dict.fromkeys(lines))[:MOST_ATTRIBUTES], _favour(portrait))
 
 
-def _favour(found: Mapping[str, object]) -> int:
-    favour = found.get("favour")
+def _favour(portrait: Mapping[str, object]) -> int:
+    favour = portrait.get("favour")
     if not isinstance(favour, int) or isinstance(favour, bool):
         return 0
     return max(-1, min(1, favour))

@@ -63,19 +63,19 @@ def bounded(attributes: Iterable[ProfileAttribute]) -> list[ProfileAttribute]:
     Args:
         attributes: those without text or a valid audience are dropped.
     """
-    found: dict[tuple[str, str], ProfileAttribute] = {}
+    distinct: dict[tuple[str, str], ProfileAttribute] = {}
     for item in attributes:
         text = one_line(str(item["text"]), LONGEST_ATTRIBUTE)
         if text and is_audience(item["audience"]):
-            found[text.casefold(), item["audience"]] = {
+            distinct[text.casefold(), item["audience"]] = {
                 "text": text,
                 "audience": item["audience"],
                 "at": float(item["at"]),
             }
-    every = sorted(found.values(), key=lambda item: item["at"])
-    left = [item for item in every if not is_private(item["audience"])][-MOST_OPEN:]
-    left += [item for item in every if is_private(item["audience"])][-MOST_PRIVATE:]
-    return sorted(left, key=lambda item: item["at"])
+    every = sorted(distinct.values(), key=lambda item: item["at"])
+    newest = [item for item in every if not is_private(item["audience"])][-MOST_OPEN:]
+    newest += [item for item in every if is_private(item["audience"])][-MOST_PRIVATE:]
+    return sorted(newest, key=lambda item: item["at"])
 
 
 def known_to(

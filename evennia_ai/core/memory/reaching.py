@@ -49,8 +49,8 @@ class Reach:
 
     def takes(self, attribute: str) -> bool:
         """True for a profile attribute that goes too."""
-        said = (memory.text for memory in self.gone if memory.kind != MemoryKind.JOURNAL)
-        if any(is_alike(attribute, text, self.ignored) for text in said):
+        texts = (memory.text for memory in self.gone if memory.kind != MemoryKind.JOURNAL)
+        if any(is_alike(attribute, text, self.ignored) for text in texts):
             return True
         says = is_said_in if self.target.kind == MemoryKind.JOURNAL else is_alike
         return says(attribute, self.target.text, self.ignored)
@@ -87,13 +87,13 @@ def is_alike(one: str, other: str, ignored: frozenset[str] = frozenset()) -> boo
 
 def is_said_in(statement: str, text: str, ignored: frozenset[str] = frozenset()) -> bool:
     """True if a sentence of a text has all significant words of a statement."""
-    wanted = said_words(statement) - ignored
+    words = said_words(statement) - ignored
     sentences = _SENTENCES.split(text)
-    if len(wanted) <= FEW_WORDS:
-        around = ignored | (_FRAME - wanted)
+    if len(words) <= FEW_WORDS:
+        around = ignored | (_FRAME - words)
         return any(is_alike(statement, each, around) for each in sentences)
     return any(
-        wanted <= said_words(each) and denies(each) == denies(statement) for each in sentences
+        words <= said_words(each) and denies(each) == denies(statement) for each in sentences
     )
 
 
@@ -103,14 +103,14 @@ def conclusions(cites: Mapping[str, Collection[str]], keys: Collection[str]) -> 
     Args:
         cites: sources of each memory, by key.
     """
-    found: set[str] = set()
+    reached: set[str] = set()
     known, is_more = set(keys), bool(keys)
     while is_more:
         new = {key for key, cited in cites.items() if key not in known and known & {*cited}}
-        found |= new
+        reached |= new
         known |= new
         is_more = bool(new)
-    return found
+    return reached
 
 
 def reach(
@@ -162,14 +162,17 @@ def _same_or_sources(
         for memory in others
         if memory.kind != MemoryKind.JOURNAL and is_alike(target.text, memory.text, ignored)
     ]
-    said = (target, *same)
-    cited = {key for memory in said if memory.kind == MemoryKind.FACT for key in memory.cites}
+    memories_alike = (target, *same)
+    cited = {
+        key for memory in memories_alike if memory.kind == MemoryKind.FACT for key in memory.cites
+    }
     entries = [
         memory
         for memory in others
         if memory.kind == MemoryKind.JOURNAL
         and (
-            memory.key in cited or any(is_said_in(each.text, memory.text, ignored) for each in said)
+            memory.key in cited
+            or any(is_said_in(each.text, memory.text, ignored) for each in memories_alike)
         )
     ]
     return [*same, *entries]

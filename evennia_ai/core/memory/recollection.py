@@ -64,8 +64,8 @@ def safe_id(dbref: str) -> str:
         ConfigurationError: it is not a dbref, for instance a name.
     """
     for pattern, kind in ((_ACCOUNT, "account"), (_OBJECT, "object"), (_MASK, "mask")):
-        if found := pattern.fullmatch(dbref):
-            return f"{kind}-{found[1].replace('~', '-')}"
+        if match := pattern.fullmatch(dbref):
+            return f"{kind}-{match[1].replace('~', '-')}"
     raise ConfigurationError(f"{dbref!r} is not the id of a person or room; it must be like '#12'")
 
 
@@ -133,14 +133,14 @@ class Seeker:
     @property
     def audiences(self) -> tuple[str, ...]:
         """The audiences that may be told: the world, this place, the factions, the person alone."""
-        found = [WORLD]
+        audiences = [WORLD]
         if self.place:
             source = "" if self.source in PRIVATE else self.source
-            found.append(place_audience(source, self.place))
-        found += map(faction_audience, self.factions)
+            audiences.append(place_audience(source, self.place))
+        audiences += map(faction_audience, self.factions)
         if self.is_private:
-            found.append(person_audience(self.person))
-        return tuple(audience for audience in found if audience not in (NOBODY, NOWHERE))
+            audiences.append(person_audience(self.person))
+        return tuple(audience for audience in audiences if audience not in (NOBODY, NOWHERE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def score(memory: Recollection, now: float, config: MemoryConfig) -> float:
 
 
 def select_memories(
-    found: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
+    candidates: Iterable[Recollection], seeker: Seeker, now: float, config: MemoryConfig
 ) -> list[Recollection]:
     """The memories to tell: those that hold, may be known, and are trusted enough.
 
@@ -224,15 +224,15 @@ def select_memories(
     """
     fit = [
         memory
-        for memory in found
+        for memory in candidates
         if memory.superseded_at is None
         and memory.trust >= config.rumour_trust
         and may_know(memory, seeker)
     ]
     ranked = sorted(fit, key=lambda memory: -score(memory, now, config))
     cited = {key for memory in ranked[: config.recall_limit] for key in memory.cites}
-    left = (memory for memory in ranked if memory.key not in cited)
-    return without_duplicates(left, config.min_source_trust)[: config.recall_limit]
+    uncited = (memory for memory in ranked if memory.key not in cited)
+    return without_duplicates(uncited, config.min_source_trust)[: config.recall_limit]
 
 
 def point_of(text: str) -> str:
@@ -252,12 +252,12 @@ def without_duplicates(
     def rank(memory: Recollection) -> tuple[bool, int]:
         return memory.trust < least_trust, _audience_rank(memory.audience)
 
-    found: dict[str, Recollection] = {}
+    distinct: dict[str, Recollection] = {}
     for memory in memories:
         point = point_of(memory.text)
         # min() keeps the first of equals, and the dict the position of the first key.
-        found[point] = min(found.get(point, memory), memory, key=rank)
-    return list(found.values())
+        distinct[point] = min(distinct.get(point, memory), memory, key=rank)
+    return list(distinct.values())
 
 
 def _audience_rank(audience: str) -> int:

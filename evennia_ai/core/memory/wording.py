@@ -83,14 +83,14 @@ _ENDINGS = ("ings", "ing", "ers", "ies", "ed", "es", "er", "s")
 
 def written_out(line: str) -> str:
     """A line with chat's short forms written out, which makes it more similar to what it means."""
-    return _SHORT_FORM.sub(lambda found: _SHORT_FORMS[as_matched(found[0])], line)
+    return _SHORT_FORM.sub(lambda match: _SHORT_FORMS[as_matched(match[0])], line)
 
 
 @lru_cache(maxsize=4096)
 def telling_words(text: str) -> frozenset[str]:
     """The significant words of a text without endings; cached for notes, met with every line."""
-    found = WORD.findall(text.casefold().replace("’", "'"))  # noqa: RUF001
-    return frozenset(_stem(word.removesuffix("'s")) for word in found if word not in _COMMON)
+    words = WORD.findall(text.casefold().replace("’", "'"))  # noqa: RUF001
+    return frozenset(_stem(word.removesuffix("'s")) for word in words if word not in _COMMON)
 
 
 def _stem(word: str) -> str:

@@ -299,14 +299,14 @@ def caps_set(caps: Caps) -> tuple[tuple[BudgetSpan, str, int], ...]:
 
 def caps_in_words(caps: Caps) -> str:
     """The caps of a scope that are set, in words: "500,000 tokens a day, $0.50 a day"."""
-    told = []
+    parts = []
     for _, name, units in caps_set(caps):
         cap = CAPS[name]
         limit, amount = LIMITS[cap.kind], as_amount(cap.measure, units)
         is_money = cap.measure is Measure.COST
         words = f"${amount:,.2f}" if is_money else counted(amount, limit.unit)
-        told.append(f"{words} {per(limit.span)}")
-    return ", ".join(told) or "no cap"
+        parts.append(f"{words} {per(limit.span)}")
+    return ", ".join(parts) or "no cap"
 
 
 def standing_to(account: BudgetAccount, name: str, units: int, total: Total) -> CapStanding:
@@ -332,13 +332,13 @@ def read_amount(measure: Measure, text: str) -> float | None:
     Commas separate thousands: 0,50 is no amount, since it would count as 50, and neither is $1,500,
     which means a thousandth of that in other countries.
     """
-    typed = text.strip().lstrip("$")
-    has_commas = "," in typed
-    is_clear = bool(_THOUSANDS.fullmatch(typed)) and (
-        measure is not Measure.COST or typed.count(",") > 1 or "." in typed
+    digits = text.strip().lstrip("$")
+    has_commas = "," in digits
+    is_clear = bool(_THOUSANDS.fullmatch(digits)) and (
+        measure is not Measure.COST or digits.count(",") > 1 or "." in digits
     )
     try:
-        amount = float(typed.replace(",", ""))
+        amount = float(digits.replace(",", ""))
     except ValueError:
         return None
     is_amount = math.isfinite(amount) and amount > 0

@@ -109,8 +109,8 @@ class Blame:
 
     def waiting(self, now: float, config: Cooling) -> dict[str, float]:
         """The people who have to wait, with the seconds left."""
-        left = {person: self.seconds_left(person, now, config) for person in self.people}
-        return {person: seconds for person, seconds in left.items() if seconds}
+        waits = {person: self.seconds_left(person, now, config) for person in self.people}
+        return {person: seconds for person, seconds in waits.items() if seconds}
 
     def recall(self, errors: int) -> None:
         """Adopt a count that was set elsewhere or stored by another version; it blames nobody."""
@@ -152,13 +152,13 @@ class Blame:
             self._case(person).causes[cause.value] = now
         # Several people, because a single request could otherwise switch the assistant off for
         # everybody.
-        met = tuple(
+        people_met = tuple(
             other
             for other, case in self.people.items()
             if 0 <= now - case.causes.get(cause.value, float("-inf")) <= config.window_seconds
         )
-        if ended.is_person and len(met) >= config.people:
-            return Consequences(self.errors, cause, people=met)
+        if ended.is_person and len(people_met) >= config.people:
+            return Consequences(self.errors, cause, people=people_met)
         return Consequences(self.errors, cools=self._make_wait(person, now, config))
 
     def _note_failure(self, ended: Ended) -> None:

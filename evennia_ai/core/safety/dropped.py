@@ -10,11 +10,11 @@ MOST_NAMED = 5
 
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence: "Tom", "Tom and Mira"; of many the first few, and a count."""
-    shown = list(names)
+    parts = list(names)
     # An emergency stop of the whole game may concern hundreds of people.
     if len(names) > MOST_NAMED:
-        shown = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+        parts = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def _counted(number: int, one: str, many: str) -> str:

@@ -65,16 +65,16 @@ def proposed(current: Sequence[str], text: str, replaces: str) -> tuple[str, ...
     if _FORBIDDEN_WORDS.search(line):
         raise ValueError(FORBIDDEN)
     place = _index_of(current, old) if old else None
-    left = [each for index, each in enumerate(current) if index != place]
-    if line and any(each.casefold() == line.casefold() for each in left):
+    lines = [each for index, each in enumerate(current) if index != place]
+    if line and any(each.casefold() == line.casefold() for each in lines):
         raise ValueError("that is one of your guidelines already")
-    if line and len(left) >= MOST_GUIDELINES:
+    if line and len(lines) >= MOST_GUIDELINES:
         raise ValueError(f"you have {MOST_GUIDELINES} guidelines; say which one goes")
     if line:
-        left.insert(len(left) if place is None else place, one_line(line, LONGEST_GUIDELINE))
-    if tuple(left) == tuple(current):
+        lines.insert(len(lines) if place is None else place, one_line(line, LONGEST_GUIDELINE))
+    if tuple(lines) == tuple(current):
         raise ValueError("nothing would change")
-    return tuple(left)
+    return tuple(lines)
 
 
 def difference(current: Sequence[str], new: Sequence[str]) -> str:
@@ -84,7 +84,7 @@ def difference(current: Sequence[str], new: Sequence[str]) -> str:
 
 
 def _index_of(current: Sequence[str], old: str) -> int:
-    found = [index for index, line in enumerate(current) if line.casefold() == old.casefold()]
-    if not found:
+    places = [index for index, line in enumerate(current) if line.casefold() == old.casefold()]
+    if not places:
         raise ValueError(f"none of your guidelines is {quote(one_line(old, LONGEST_GUIDELINE))}")
-    return found[0]
+    return places[0]

@@ -57,5 +57,5 @@ def _require_admin(term: Sequence[str], ranks: dict[str, int]) -> list[str]:
 
 def _rank(word: str, ranks: dict[str, int]) -> int:
     """The rank of the permission that a lock function requires; -1 if it requires none."""
-    found = _PERMISSION.fullmatch(word)
-    return ranks.get(found[1].casefold(), -1) if found else -1
+    match = _PERMISSION.fullmatch(word)
+    return ranks.get(match[1].casefold(), -1) if match else -1

@@ -84,15 +84,15 @@ def reached(name: str, whom: str, hit: LimitReachedError, detail: str) -> Notice
     )
 
 
-def failed(name: str, whom: str, told: str, stop: Stop, left: int | None, detail: str) -> Notice:
+def failed(name: str, whom: str, ending: str, stop: Stop, left: int | None, detail: str) -> Notice:
     """Notice of a turn that failed.
 
     Args:
         whom: name of the person who waited, or "".
-        told: what they learned: "was told".
+        ending: what they learned: "was told".
         left: further failures in a row until the assistant stops itself; None if it does not count.
     """
-    outcome = f"{whom} {told}." if whom else "Nobody was waiting."
+    outcome = f"{whom} {ending}." if whom else "Nobody was waiting."
     more = f" After {counted(left, 'more failures')} in a row it stops itself." if left else ""
     what = _failure(name, whom, stop)
     return Notice(
@@ -144,12 +144,12 @@ def locked(name: str, cause: Cause, reason: str) -> Notice:
     return Notice(f"{name} has locked itself: {why}.", f"locked ({cause}): {reason}")
 
 
-def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = False) -> Notice:
+def rests(name: str, when: str, ending: str, cause: str, *, is_ledgers: bool = False) -> Notice:
     """Notice of trouble with a model's service, which passes by itself.
 
     Args:
         when: when the service is tried again.
-        told: who was told that no answer comes.
+        ending: who was told that no answer comes.
         cause: the service's own message.
         is_ledgers: whether the ledger shared by several games is down, without which no model may
             be called.
@@ -158,7 +158,7 @@ def rests(name: str, when: str, told: str, cause: str, *, is_ledgers: bool = Fal
     if is_ledgers:
         what = f"{name} cannot use its model because the shared ledger does not answer"
     look = (BUDGET if is_ledgers else CHECK).format(name=name)
-    line = f"{what}. Nothing is locked; it will be asked again {when}. {told}. Look: {look}"
+    line = f"{what}. Nothing is locked; it will be asked again {when}. {ending}. Look: {look}"
     note = f"{name}: {cause if is_ledgers else unanswered(cause)}"
     return Notice(line, f"{note.rstrip('.')}. Further problems of this kind go only to the log.")
 
@@ -168,14 +168,14 @@ def unanswered(cause: str) -> str:
     return f"its model does not answer: {cause}"
 
 
-def times_missed(name: str, told: str) -> Notice:
+def times_missed(name: str, lines: str) -> Notice:
     """Notice of goals whose time passed while an assistant could not act.
 
     Args:
-        told: the goals, in words.
+        lines: the goals, in words.
     """
     line = (
-        f"{name} could not act when it was time for {told}, and will not make up for it. "
+        f"{name} could not act when it was time for {lines}, and will not make up for it. "
         f"Look: assistant goal {name}"
     )
     return Notice(line)

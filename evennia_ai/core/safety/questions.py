@@ -60,12 +60,12 @@ def match(choices: Sequence[Choice], text: str) -> Choice | None:
 
     An answer that fits several choices fits none.
     """
-    typed = _folded(text)
+    answer = _folded(text)
     # An id wins over a label, and a label over a hotkey.
-    for name in ("id", "label", "hotkey") if typed else ():
-        found = [choice for choice in choices if _folded(getattr(choice, name)) == typed]
-        if found:
-            return found[0] if len(found) == 1 else None
+    for name in ("id", "label", "hotkey") if answer else ():
+        matching = [choice for choice in choices if _folded(getattr(choice, name)) == answer]
+        if matching:
+            return matching[0] if len(matching) == 1 else None
     return None
 
 

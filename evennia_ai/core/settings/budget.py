@@ -147,8 +147,8 @@ class BudgetConfig(LenientGroup):
         Raises:
             ConfigurationError: a value is invalid; the text names its path.
         """
-        given = cls.from_stored(game, cls.GAME_NAME)
-        theirs = given.model_dump(exclude_unset=True)
+        game_caps = cls.from_stored(game, cls.GAME_NAME)
+        theirs = game_caps.model_dump(exclude_unset=True)
         added = OwnCaps.from_stored(own).model_dump(exclude_unset=True)
         changes = {
             scope.value: _tightened(
@@ -156,7 +156,7 @@ class BudgetConfig(LenientGroup):
             )
             for scope in Scope
         }
-        return given.model_copy(update=changes)
+        return game_caps.model_copy(update=changes)
 
 
 GAME_NAME, OWN_NAME = BudgetConfig.GAME_NAME, BudgetConfig.NAME

@@ -263,12 +263,12 @@ def default_at(path: str) -> Any:
 
 def without_effect(names: Iterable[str]) -> list[str]:
     """Names in a game's settings that look like ours and that nothing reads, a sentence each."""
-    found = []
+    warnings = []
     for name in sorted(each for each in names if each.startswith(PREFIX)):
         if name in IN_THE_ENVIRONMENT:
-            found.append(f"{name} has no effect in settings.py; set it in the environment.")
+            warnings.append(f"{name} has no effect in settings.py; set it in the environment.")
         elif name not in GAME_SETTINGS and name != ROOT_URLCONF:
             near = get_close_matches(name, GAME_SETTINGS, n=1)
             meant = f"did you mean {near[0]}?" if near else "docs/settings.md has all names."
-            found.append(f"settings.py has {name}, which is no setting; {meant}")
-    return found
+            warnings.append(f"settings.py has {name}, which is no setting; {meant}")
+    return warnings

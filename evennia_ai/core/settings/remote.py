@@ -129,8 +129,8 @@ class Remote:
 
     def serves(self, assistant: str) -> bool:
         """True if the assistant of that name may give it tasks."""
-        named = {name.casefold() for name in self.config.assistants}
-        return ALL in named or assistant.casefold() in named
+        names = {name.casefold() for name in self.config.assistants}
+        return ALL in names or assistant.casefold() in names
 
     def without_token(self, text: str) -> str:
         """A text with its token replaced by stars."""
@@ -151,16 +151,16 @@ def read_remotes(given: object, environ: Mapping[str, str]) -> dict[str, Remote]
         raise ConfigurationError(
             f"{SETTING} is of type {type(given).__name__}; it must be a mapping such as {EXAMPLE}"
         )
-    found: dict[str, Remote] = {}
+    remotes: dict[str, Remote] = {}
     for name, entry in given.items():
         remote = _read(name, entry, environ)
-        if remote.name.casefold() in found:
+        if remote.name.casefold() in remotes:
             raise ConfigurationError(
                 f"{SETTING} names {name!r} twice, but for small and capital letters; each agent "
                 "needs a name of its own"
             )
-        found[remote.name.casefold()] = remote
-    return found
+        remotes[remote.name.casefold()] = remote
+    return remotes
 
 
 def _read(name: object, entry: object, environ: Mapping[str, str]) -> Remote:

@@ -34,8 +34,8 @@ def schema_of(group: type[BaseModel]) -> JsonSchemaValue:
     valid.
     """
     whole = group.model_json_schema()
-    found: JsonSchemaValue = _inlined(whole, whole.get("$defs", {}))
-    return found
+    schema: JsonSchemaValue = _inlined(whole, whole.get("$defs", {}))
+    return schema
 
 
 def _inlined(node: object, defs: Mapping[str, Any]) -> Any:
@@ -45,7 +45,7 @@ def _inlined(node: object, defs: Mapping[str, Any]) -> Any:
         return node
     if "$ref" in node:
         node = {**defs[node["$ref"].rpartition("/")[2]], **node}
-    found = {
+    inlined = {
         key: _inlined(value, defs)
         for key, value in node.items()
         # The title only repeats the name. A setting called "title" would be a mapping here, and
@@ -53,11 +53,11 @@ def _inlined(node: object, defs: Mapping[str, Any]) -> Any:
         if key not in ("$ref", "$defs") and not (key == "title" and isinstance(value, str))
     }
     # pydantic writes `X | None` as anyOf.
-    arms = [arm for arm in found.get("anyOf", ()) if arm != {"type": "null"}]
+    arms = [arm for arm in inlined.get("anyOf", ()) if arm != {"type": "null"}]
     if len(arms) == 1:
-        del found["anyOf"]
-        return {**arms[0], **found, "nullable": True}
-    return found
+        del inlined["anyOf"]
+        return {**arms[0], **inlined, "nullable": True}
+    return inlined
 
 
 # ---- parts of a schema -------------------------------------------------------------------------

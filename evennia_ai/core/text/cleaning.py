@@ -235,8 +235,8 @@ def cut_at_sentence(text: str, limit: int) -> str:
         return text
     if limit < 1:
         return ""
-    found = _SENTENCE_END.finditer(text, 0, limit + 1)
-    ends = [match.end() for match in found if match.end() <= limit]
+    matches = _SENTENCE_END.finditer(text, 0, limit + 1)
+    ends = [match.end() for match in matches if match.end() <= limit]
     # A first sentence that is too short would lose most of the text: cut at a word then.
     if ends and ends[-1] >= limit // 3:
         return text[: ends[-1]].rstrip()

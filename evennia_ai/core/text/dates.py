@@ -147,10 +147,10 @@ def _month(day: date, months: int) -> str:
 
 def _weekday(parts: _Parts, day: date) -> str:
     """The nearest such day before, or after, and never the day itself."""
-    wanted = _NAMES.index(parts["name"])
+    weekday = _NAMES.index(parts["name"])
     if parts["which"] == "last":
-        return full(day - timedelta(days=(day.weekday() - wanted - 1) % 7 + 1))
-    return full(day + timedelta(days=(wanted - day.weekday() - 1) % 7 + 1))
+        return full(day - timedelta(days=(day.weekday() - weekday - 1) % 7 + 1))
+    return full(day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1))
 
 
 def _count(parts: _Parts) -> int:

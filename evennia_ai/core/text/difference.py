@@ -35,15 +35,15 @@ def difference(old: str, new: str) -> tuple[Piece, ...]:
         Pieces in order: SAME and GONE together make the old text, SAME and NEW the new one.
     """
     lines = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     for kind, before, after in _parts(*lines):
         few = _WORDS.findall(before), _WORDS.findall(after)
         if kind == "replace" and len(few[0]) * len(few[1]) <= MOST_COMPARED:
             for _, gone, added in _parts(*few):
-                found += _pieces(gone, added)
+                pieces += _pieces(gone, added)
         else:
-            found += _pieces(before, after)
-    return tuple(_joined(found))
+            pieces += _pieces(before, after)
+    return tuple(_joined(pieces))
 
 
 def _parts(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str, str]]:

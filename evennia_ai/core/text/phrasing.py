@@ -119,13 +119,13 @@ def phrase(
     before: list[str] = []
     after: list[str] = []
     place, has_words = 0, False
-    for found in _STARRED.finditer(text):
-        if action := _stage_direction(text, found, names):
-            part = text[place : found.start()]
+    for match in _STARRED.finditer(text):
+        if action := _stage_direction(text, match, names):
+            part = text[place : match.start()]
             has_words = has_words or bool(part.strip())
             parts.append(part)
             (after if has_words else before).append(action)
-            place = found.end()
+            place = match.end()
     parts.append(text[place:])
     words = "\n".join(filter(None, (part.strip() for part in parts)))
     return Phrased(plain(words, names, present), ", ".join(before), ", ".join(after))
@@ -231,22 +231,22 @@ def _labels(text: str, names: tuple[str, ...]) -> list[_Label]:
         return []
     return [
         _Label(
-            found["name"].casefold(),
-            found.start("label"),
-            found.end("label"),
-            found["line"] is not None,
+            match["name"].casefold(),
+            match.start("label"),
+            match.end("label"),
+            match["line"] is not None,
         )
-        for found in _label_pattern(names).finditer(text)
+        for match in _label_pattern(names).finditer(text)
     ]
 
 
 def _is_spoken_line(text: str, label: _Label, labels: list[_Label], *, has_own: bool) -> bool:
     """True if the words after a label are spoken by its bearer rather than said about them."""
     end = next((other.start for other in labels if other.start > label.start), len(text))
-    said = text[label.end : end].strip()
-    if said[:1].islower():
+    spoken = text[label.end : end].strip()
+    if spoken[:1].islower():
         return False
-    return has_own or _TALK.search(said) is not None
+    return has_own or _TALK.search(spoken) is not None
 
 
 def _without_labels(text: str, labels: list[_Label]) -> str:
@@ -257,11 +257,11 @@ def _without_labels(text: str, labels: list[_Label]) -> str:
     return text
 
 
-def _stage_direction(text: str, found: re.Match[str], own: tuple[str, ...]) -> str:
+def _stage_direction(text: str, match: re.Match[str], own: tuple[str, ...]) -> str:
     """The deed in a starred part if it is a stage direction, else ""."""
-    if not _SENTENCE_ENDED.search(text, max(0, found.start() - _NEARBY), found.start()):
+    if not _SENTENCE_ENDED.search(text, max(0, match.start() - _NEARBY), match.start()):
         return ""
-    direction = found[1].strip()
+    direction = match[1].strip()
     for name in own:
         if direction.casefold().startswith(f"{name.casefold()} "):
             direction = direction[len(name) :].strip()
@@ -274,7 +274,7 @@ def _stage_direction(text: str, found: re.Match[str], own: tuple[str, ...]) -> s
     has_several = len(direction.split()) > 1
     if not (is_verb or (has_several and direction[:1].islower())):
         return ""
-    if not (_starts_anew(text[found.end() : found.end() + _NEARBY]) or (is_verb and has_several)):
+    if not (_starts_anew(text[match.end() : match.end() + _NEARBY]) or (is_verb and has_several)):
         return ""
     return f"{direction[0].lower()}{direction[1:]}" if is_verb else direction
 

@@ -91,8 +91,8 @@ def _plain(value: object, path: str, depth: int) -> Any:
 
 def _plain_text(value: str, path: str) -> str:
     odd = (ch for ch in value if ch not in "\n\t\r" and unicodedata.category(ch) in ("Cc", "Cs"))
-    if (found := next(odd, None)) is not None:
-        raise ConfigurationError(f"{path} holds the character {found!a}, which cannot be shown")
+    if (character := next(odd, None)) is not None:
+        raise ConfigurationError(f"{path} holds the character {character!a}, which cannot be shown")
     return value
 
 

@@ -139,13 +139,13 @@ def shares(messages: Sequence[Message], count: Counter) -> dict[str, float]:
 
     Messages without a payer, such as an earlier summary, are shared by all of them.
     """
-    found: dict[str, float] = {}
+    tokens: dict[str, float] = {}
     for message in messages:
         payer = payer_of(message)
-        found[payer] = found.get(payer, 0.0) + count_message(message, count)
-    if len(found) > 1:
-        found.pop("", None)
-    return found
+        tokens[payer] = tokens.get(payer, 0.0) + count_message(message, count)
+    if len(tokens) > 1:
+        tokens.pop("", None)
+    return tokens
 
 
 def format_messages_for_compaction(
@@ -174,8 +174,8 @@ def _lines(message: Message, share: int) -> list[str]:
     if message["role"] == "user":
         return [f"it was told: {_quoted_line(content, limit)}"]
     calls = [call["function"] for call in message.get("tool_calls") or ()]
-    said = [f"it said: {_quoted_line(content, limit)}"] if content else []
-    return said + [
+    lines = [f"it said: {_quoted_line(content, limit)}"] if content else []
+    return lines + [
         f"it did: {_quoted_line(call['name'] + ' ' + call['arguments'], limit)}" for call in calls
     ]
 
@@ -228,16 +228,16 @@ def worth_keeping(
 
 
 def replace(
-    history: Sequence[Message], kept: Sequence[Message], summaries: Sequence[Message]
+    history: Sequence[Message], tail: Sequence[Message], summaries: Sequence[Message]
 ) -> list[Message] | None:
-    """The conversation with summaries in place of everything before the messages in `kept`.
+    """The conversation with summaries in place of everything before the messages in `tail`.
 
     Returns:
-        The new conversation, with all that came after `kept`; None if `kept` is no longer in it.
+        The new conversation, with all that came after `tail`; None if `tail` is no longer in it.
     """
     # By identity, because equal messages may occur twice. The call took seconds: meanwhile a turn
     # may have been added, or the history reset.
-    first = next((i for i, message in enumerate(history) if message is kept[0]), None)
+    first = next((i for i, message in enumerate(history) if message is tail[0]), None)
     if first is None:
         return None
     return [*summaries, *history[first:]]

@@ -84,12 +84,12 @@ _COMPONENT_TEXTS = TypeAdapter(dict[Annotated[Whole, Field(ge=0)], Text])
 def _component_texts(value: object) -> Mapping[int, str]:
     wanted = "texts by component id, like {4000: 'Your aims: {goals}'}"
     try:
-        read = _COMPONENT_TEXTS.validate_python(value)
+        texts = _COMPONENT_TEXTS.validate_python(value)
     except ValidationError:
         raise ValueError(wanted) from None
-    if not read.keys().isdisjoint(WITHOUT_TEXT):
+    if not texts.keys().isdisjoint(WITHOUT_TEXT):
         raise ValueError(f"{wanted}; {_numbers(WITHOUT_TEXT)} have no text of their own")
-    return MappingProxyType(read)
+    return MappingProxyType(texts)
 
 
 Parts = Annotated[
@@ -328,17 +328,17 @@ def context_for(
         ConfigurationError: something in them is wrong.
     """
     config = CONTEXTS[context_type]
-    for path, given in (("EVENNIA_AI_CONTEXT_CONFIGS", game), ("context_configs", own)):
-        if not isinstance(given, Mapping):
+    for path, configs in (("EVENNIA_AI_CONTEXT_CONFIGS", game), ("context_configs", own)):
+        if not isinstance(configs, Mapping):
             raise ConfigurationError(
-                f"{path} is {given!r}; it must be like {{'tick_event': {{'max_iterations': 3}}}}"
+                f"{path} is {configs!r}; it must be like {{'tick_event': {{'max_iterations': 3}}}}"
             )
-        if not given:
+        if not configs:
             continue
-        unknown = [key for key in given if key not in tuple(ContextType)]
+        unknown = [key for key in configs if key not in tuple(ContextType)]
         if unknown:
             raise ConfigurationError(
                 f"{path} has no context {unknown[0]!r}; there are {', '.join(ContextType)}"
             )
-        config = config.changed(given.get(context_type, {}), f"{path}.{context_type}")
+        config = config.changed(configs.get(context_type, {}), f"{path}.{context_type}")
     return config

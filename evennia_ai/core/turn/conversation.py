@@ -128,7 +128,7 @@ def split_private_calls(
         otherwise: person who may know of private words that reached nobody; "" for nobody.
     """
     results = {item["tool_call_id"]: item for item in messages if item["role"] == "tool"}
-    found: list[Message] = []
+    split: list[Message] = []
     of_all = {None, otherwise or None}
     for each in messages:
         message = without_beside(each) if BESIDE in each else each
@@ -136,19 +136,19 @@ def split_private_calls(
         if not calls:
             # Popped below, together with its call: appending it here again would duplicate it.
             is_moved = message["role"] == "tool" and message["tool_call_id"] not in results
-            found += [] if is_moved else [message]
+            split += [] if is_moved else [message]
             continue
         whose = [_private_to(call, asides, otherwise) for call in calls]
         if of_all.issuperset(whose):
-            found.append(message)
+            split.append(message)
             continue
         for call, owner in zip(calls, whose, strict=True):
             result = results.pop(call["id"], None)
             mark = {} if owner is None else {PRIVATE_TO: owner}
             if owner != "":
-                found.append({**message, "tool_calls": [call], **mark})
-                found += [{**result, **mark}] if result is not None else []
-    return found
+                split.append({**message, "tool_calls": [call], **mark})
+                split += [{**result, **mark}] if result is not None else []
+    return split
 
 
 def history_entries(
@@ -307,50 +307,50 @@ def last_act(messages: Sequence[Message], person: str = "") -> str:
     if not calls:
         return ""
     call, is_theirs = calls[-1]
-    given = json.loads(call["arguments"]) if is_theirs else {}
-    words = next((given[key] for key in ("message", "action") if key in given), "")
+    arguments = json.loads(call["arguments"]) if is_theirs else {}
+    words = next((arguments[key] for key in ("message", "action") if key in arguments), "")
     return f"{call['name']} {quote(str(words))}" if words else str(call["name"])
 
 
 def as_fallback(messages: Sequence[Message]) -> list[Message]:
     """The conversation for a model without native tool calls: each call, then its result."""
-    shown: list[Message] = []
+    result: list[Message] = []
     open_calls: dict[str, dict[str, Any]] = {}
     for message in messages:
         if message["role"] == "tool":
             function = open_calls.pop(message["tool_call_id"], {"name": "tool", "arguments": ""})
             if function["arguments"]:
-                shown.append(_call_as_text(function))
-            shown.append(user_message(f"[TOOL RESULT: {function['name']}]\n{message['content']}"))
+                result.append(_call_as_text(function))
+            result.append(user_message(f"[TOOL RESULT: {function['name']}]\n{message['content']}"))
             continue
-        shown += map(_call_as_text, open_calls.values())
+        result += map(_call_as_text, open_calls.values())
         calls = message.get("tool_calls")
         open_calls = {call["id"]: call["function"] for call in calls or ()}
         if not calls:
-            shown.append(dict(message))
-    return [*shown, *map(_call_as_text, open_calls.values())]
+            result.append(dict(message))
+    return [*result, *map(_call_as_text, open_calls.values())]
 
 
 def alternating(messages: Sequence[Message]) -> list[Message]:
     """Plain messages with adjacent user messages merged: some chat templates require that."""
-    shown: list[Message] = []
+    result: list[Message] = []
     for message in messages:
-        if shown and shown[-1]["role"] == message["role"] == "user":
-            together = f"{shown[-1]['content']}\n\n{message['content']}"
-            shown[-1] = {**shown[-1], "content": together}
+        if result and result[-1]["role"] == message["role"] == "user":
+            together = f"{result[-1]['content']}\n\n{message['content']}"
+            result[-1] = {**result[-1], "content": together}
         else:
-            shown.append(message)
-    return shown
+            result.append(message)
+    return result
 
 
 def with_closing_reply(messages: Sequence[Message]) -> list[Message]:
     """The conversation for models that reject a user message right after a tool's result."""
-    shown: list[Message] = []
+    result: list[Message] = []
     for message in messages:
-        if shown and shown[-1]["role"] == "tool" and message["role"] == "user":
-            shown.append({"role": "assistant", "content": "(done)"})
-        shown.append(message)
-    return shown
+        if result and result[-1]["role"] == "tool" and message["role"] == "user":
+            result.append({"role": "assistant", "content": "(done)"})
+        result.append(message)
+    return result
 
 
 def _call_as_text(function: Mapping[str, Any]) -> Message:

@@ -53,13 +53,13 @@ def tool_executed(
     )
     is_private = not may_leave(WAYS["audit"], audiences).is_allowed
     problem = "" if result.success else _error_text(is_private, result)
-    given = _with_known_names(call.arguments, spec) if is_private else call.arguments
+    arguments = _with_known_names(call.arguments, spec) if is_private else call.arguments
     return audit_event(
         TOOL,
         tick=turn.tick,
         call_id=call.id,
         tool_name=name_of(turn, call.name, spec),
-        parameters=shown(given, is_private=is_private),
+        parameters=shown(arguments, is_private=is_private),
         reasoning="" if is_private else one_line(turn.reasoning, LONGEST_ERROR),
         success=result.success,
         error=problem,
@@ -180,11 +180,11 @@ def _entry(details: Mapping[str, object], when: str) -> dict[str, Any]:
 
 def without_words(entry: Mapping[str, Any]) -> dict[str, Any]:
     """A log entry with its words removed: of each argument only the length is left."""
-    given = {
+    parameters = {
         name: value if _MASKED.fullmatch(str(value)) else _logged_value(value, True)
         for name, value in entry["parameters"].items()
     }
-    return {**entry, "parameters": given, "reasoning": "", "error": "", FORGOTTEN: True}
+    return {**entry, "parameters": parameters, "reasoning": "", "error": "", FORGOTTEN: True}
 
 
 def added(metrics: Mapping[str, Any], audit_events: Iterable[AuditEvent]) -> dict[str, Any]:

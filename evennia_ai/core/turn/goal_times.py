@@ -83,10 +83,10 @@ class DayClock:
     def last(self, at: str) -> float:
         """The latest moment at which the clock showed an hour, now included."""
         # Starting a day and a half back is enough: with summer time a day may have 25 hours.
-        found = self.next(self.now - 1.5 * self.day, at)
-        while (later := self.next(found, at)) <= self.now:
-            found = later
-        return found
+        moment = self.next(self.now - 1.5 * self.day, at)
+        while (later := self.next(moment, at)) <= self.now:
+            moment = later
+        return moment
 
     def has(self, at: str) -> bool:
         """True if an hour lies within the clock's day."""
@@ -117,8 +117,8 @@ Clocks = Mapping[str, DayClock]
 
 def clock_hour(text: str) -> str:
     """An hour such as "8:30" as it is stored, "08:30"; "" if it is not an hour."""
-    found = _HOUR.fullmatch(text)
-    return f"{int(found[1]):02}:{found[2]}" if found else ""
+    match = _HOUR.fullmatch(text)
+    return f"{int(match[1]):02}:{match[2]}" if match else ""
 
 
 def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
@@ -131,26 +131,26 @@ def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
         ValueError: it is not a time; the text says which forms there are.
     """
     words, wall = " ".join(text.casefold().split())[: LONGEST_WHEN + 1], clocks[REAL]
-    if found := _IN.fullmatch(words):
-        count = int(found[1]) if found[1].isdecimal() else 1
-        unit = {"minute": wall.minute, "hour": wall.hour, "day": wall.day}[found[2]]
+    if match := _IN.fullmatch(words):
+        count = int(match[1]) if match[1].isdecimal() else 1
+        unit = {"minute": wall.minute, "hour": wall.hour, "day": wall.day}[match[2]]
         return _once(wall, wall.now + count * unit)
-    if found := _ON.fullmatch(words):
-        return _once(wall, _parse_moment(found[1], found[2], wall))
-    found = _AT.fullmatch(words)
-    at = clock_hour(named.get(found[3], found[3])) if found else ""
-    if found is None or not at:
+    if match := _ON.fullmatch(words):
+        return _once(wall, _parse_moment(match[1], match[2], wall))
+    match = _AT.fullmatch(words)
+    at = clock_hour(named.get(match[3], match[3])) if match else ""
+    if match is None or not at:
         raise ValueError(f"{text[:LONGEST_WHEN]!r} is not a time; {wanted(named)}")
-    is_named = found[3] in named
-    kind = GAME if found[2] or is_named else REAL
-    if problem := _why_never(clocks[kind], at, found[3] if is_named else ""):
+    is_named = match[3] in named
+    kind = GAME if match[2] or is_named else REAL
+    if problem := _why_never(clocks[kind], at, match[3] if is_named else ""):
         raise ValueError(f"{text[:LONGEST_WHEN]!r} never comes: {problem}")
-    label = found[3] if is_named else f"game {at}" if kind == GAME else at
+    label = match[3] if is_named else f"game {at}" if kind == GAME else at
     return Timing(
-        when=f"{'daily ' if found[1] else ''}at {label}",
+        when=f"{'daily ' if match[1] else ''}at {label}",
         clock=kind,
         at=at,
-        is_daily=bool(found[1]),
+        is_daily=bool(match[1]),
         due=clocks[kind].next(clocks[kind].now, at),
         is_begun=False,
     )

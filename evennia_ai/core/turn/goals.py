@@ -59,8 +59,8 @@ class StoredGoals(TypedDict, total=False):
 
 def active(goals: StoredGoals) -> list[StoredGoal]:
     """The open goals by priority, the most pressing first; among equals the oldest first."""
-    found = [goal for goal in goals.get("goals", ()) if goal["status"] == ACTIVE]
-    return sorted(found, key=lambda goal: (-goal["priority"], goal["id"]))
+    active_goals = [goal for goal in goals.get("goals", ()) if goal["status"] == ACTIVE]
+    return sorted(active_goals, key=lambda goal: (-goal["priority"], goal["id"]))
 
 
 def top(goals: StoredGoals) -> list[StoredGoal]:
@@ -94,8 +94,8 @@ def _next_among(goals: StoredGoals, among: Sequence[StoredGoal]) -> StoredGoal |
         if is_waiting(goal):
             continue
         parts = _open_parts(goals, goal["id"])
-        if found := _next_among(goals, parts) if parts else goal:
-            return found
+        if following := _next_among(goals, parts) if parts else goal:
+            return following
     return None
 
 
@@ -106,8 +106,8 @@ def parts_of(goals: StoredGoals, number: int) -> list[StoredGoal]:
 
 def below(goals: StoredGoals, number: int) -> list[StoredGoal]:
     """The open parts of a goal and, recursively, their open parts."""
-    found = _open_parts(goals, number)
-    return [goal for part in found for goal in (part, *below(goals, part["id"]))]
+    parts = _open_parts(goals, number)
+    return [goal for part in parts for goal in (part, *below(goals, part["id"]))]
 
 
 def progress(goals: StoredGoals, number: int) -> float:
@@ -149,7 +149,7 @@ def add(
     if parent is not None:
         _require_room(goals, parent)
     number = goals.get("count", 0) + 1
-    made: StoredGoal = {
+    goal: StoredGoal = {
         "id": number,
         "text": line,
         "priority": priority,
@@ -159,7 +159,7 @@ def add(
         "by": by,
         "timing": timing,
     }
-    return {**_next_version(goals, [*_goal_list(goals), made]), "count": number}, number
+    return {**_next_version(goals, [*_goal_list(goals), goal]), "count": number}, number
 
 
 def _require_room(goals: StoredGoals, number: int) -> None:
@@ -218,8 +218,8 @@ def split(goals: StoredGoals, number: int, texts: Sequence[str]) -> tuple[Stored
         raise ValueError("each part has to be something else than the goal and the other parts")
     numbers = []
     for text in texts:
-        goals, made = add(goals, text, goal["priority"], parent=number, by=SELF)
-        numbers.append(made)
+        goals, part = add(goals, text, goal["priority"], parent=number, by=SELF)
+        numbers.append(part)
     return goals, numbers
 
 
@@ -336,19 +336,19 @@ def _open_parts(goals: StoredGoals, number: int) -> list[StoredGoal]:
 
 
 def _require_open(goals: StoredGoals, number: int) -> StoredGoal:
-    found = _find(goals, number)
-    if found is None or found["status"] != ACTIVE:
+    open_goal = _find(goals, number)
+    if open_goal is None or open_goal["status"] != ACTIVE:
         numbers = ", ".join(str(goal["id"]) for goal in active(goals)) or "none"
         raise ValueError(f"no open goal has the number {number}; open are: {numbers}")
-    return found
+    return open_goal
 
 
 def _ancestry(goals: StoredGoals, goal: StoredGoal) -> Iterator[StoredGoal]:
     """A goal, its parent, and so on to the top."""
-    found: StoredGoal | None = goal
-    while found is not None:
-        yield found
-        found = _find(goals, found.get("parent"))
+    ancestor: StoredGoal | None = goal
+    while ancestor is not None:
+        yield ancestor
+        ancestor = _find(goals, ancestor.get("parent"))
 
 
 def _lines(goals: StoredGoals, goal: StoredGoal, depth: int) -> Iterator[str]:
@@ -362,16 +362,18 @@ def _lines(goals: StoredGoals, goal: StoredGoal, depth: int) -> Iterator[str]:
         yield from _lines(goals, part, depth + 1)
 
 
-def _next_version(goals: StoredGoals, kept: list[StoredGoal]) -> StoredGoals:
+def _next_version(goals: StoredGoals, all_goals: list[StoredGoal]) -> StoredGoals:
     """The next version, with only the newest of the closed goals.
 
     Closed parts of an open goal stay, because its progress is computed from them.
     """
-    whole: StoredGoals = {"goals": kept}
+    whole: StoredGoals = {"goals": all_goals}
     closed = [
-        goal["id"] for goal in kept if all(up["status"] != ACTIVE for up in _ancestry(whole, goal))
+        goal["id"]
+        for goal in all_goals
+        if all(up["status"] != ACTIVE for up in _ancestry(whole, goal))
     ][:-MOST_CLOSED]
-    left = [goal for goal in kept if goal["id"] not in closed]
+    left = [goal for goal in all_goals if goal["id"] not in closed]
     return {"version": goals.get("version", 0) + 1, "count": goals.get("count", 0), "goals": left}
 
 

@@ -69,8 +69,8 @@ def is_called_for(group: ToolGroup, text: str) -> bool:
 
 def _significant_words(text: str) -> frozenset[str]:
     """Significant words of a text, without a plural s."""
-    found = _WORD.findall(text.casefold())
-    return frozenset([word.removesuffix("s") for word in found if word not in _COMMON])
+    words = _WORD.findall(text.casefold())
+    return frozenset([word.removesuffix("s") for word in words if word not in _COMMON])
 
 
 @lru_cache(maxsize=1000)
@@ -80,10 +80,10 @@ def _tool_words(name: str, description: str) -> frozenset[str]:
 
 def matching(specs: Iterable[ToolSpec], text: str, most: int = MOST_MATCHED) -> list[str]:
     """Names of the tools whose name or description shares words with a text, the best first."""
-    wanted = _significant_words(text)
-    if not wanted:
+    words = _significant_words(text)
+    if not words:
         return []
-    scores = {spec.name: len(wanted & _tool_words(spec.name, spec.description)) for spec in specs}
+    scores = {spec.name: len(words & _tool_words(spec.name, spec.description)) for spec in specs}
     best = sorted((name for name in scores if scores[name]), key=lambda name: -scores[name])
     return best[:most]
 

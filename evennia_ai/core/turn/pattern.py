@@ -153,23 +153,23 @@ def _adjust(
     name: str, score: int, mode: ExecutionMode, iterations: int, signals: Signals, *, confirms: bool
 ) -> Assessment:
     """The assessment adjusted for the state of the assistant."""
-    noted = []
+    reasons = []
     if signals.goal_urgency >= URGENT:
-        noted.append(f"an urgent goal ({signals.goal_urgency:.2g})")
+        reasons.append(f"an urgent goal ({signals.goal_urgency:.2g})")
         score = min(5, score + 1)
         mode, iterations = LOOP, max(iterations, _iterations_for(max(3, score)))
     if signals.consecutive_errors >= MANY_ERRORS:
-        noted.append(f"{signals.consecutive_errors} errors in a row")
+        reasons.append(f"{signals.consecutive_errors} errors in a row")
         iterations, confirms = min(iterations, 2), True
     # Last, so that a full context overrules even an urgent goal.
     if signals.token_ratio >= FULL_CONTEXT:
-        noted.append(f"context {signals.token_ratio:.0%} full")
+        reasons.append(f"context {signals.token_ratio:.0%} full")
         mode, iterations = SINGLE, 1
     elif signals.token_ratio >= CROWDED_CONTEXT:
-        noted.append(f"context {signals.token_ratio:.0%} full")
+        reasons.append(f"context {signals.token_ratio:.0%} full")
         iterations = max(1, iterations // 2)
-    reasoning = "; ".join([f"looks like {name}, {score} of 5", *noted])
-    return Assessment(score, mode, iterations, confirms, reasoning, tuple(noted))
+    reasoning = "; ".join([f"looks like {name}, {score} of 5", *reasons])
+    return Assessment(score, mode, iterations, confirms, reasoning, tuple(reasons))
 
 
 _QUESTION = """Judge how much work this asks of an assistant in a text game.
@@ -199,8 +199,8 @@ def read_assessment(text: str) -> Assessment | None:
     # A task that the model itself calls simple needs no loop, whatever mode it names.
     if score <= 2:
         mode = SINGLE
-    asked = int_up_to(answer.get("recommended_iterations"), MOST_ITERATIONS)
-    iterations = 1 if mode == SINGLE else asked or _iterations_for(score)
+    recommended = int_up_to(answer.get("recommended_iterations"), MOST_ITERATIONS)
+    iterations = 1 if mode == SINGLE else recommended or _iterations_for(score)
     reasoning = one_line(str(answer.get("reasoning", "")), 200)
     chosen = None if mode is None else ExecutionMode(mode)
     return Assessment(score, chosen, iterations, confirms, f"the model says: {reasoning}")

@@ -110,9 +110,9 @@ def objection(call: ToolCall, spec: ToolSpec | None, before: Sequence[Done]) -> 
     how the calls before them would end.
     """
     # The world has changed, or nothing is to be done: the rest was planned for another situation.
-    ended = next((done for done in before if done.reason in ENDS_AT_ONCE), None)
-    if ended is not None:
-        return f"not done: nothing follows {ended.call.name} in one turn"
+    ending = next((done for done in before if done.reason in ENDS_AT_ONCE), None)
+    if ending is not None:
+        return f"not done: nothing follows {ending.call.name} in one turn"
     if spec is None or not spec.is_noticed:
         return ""
     if any(done.has_failed for done in before):
@@ -140,7 +140,7 @@ def reason_of(done: Sequence[Done], *, terminal_ends: bool = True) -> StopReason
     Args:
         terminal_ends: False if the context lets the model go on after it spoke.
     """
-    ended = next((item.reason for item in done if item.reason in ENDS_AT_ONCE), None)
-    if ended is not None:
-        return ended
+    reason = next((item.reason for item in done if item.reason in ENDS_AT_ONCE), None)
+    if reason is not None:
+        return reason
     return done[-1].reason if terminal_ends else None

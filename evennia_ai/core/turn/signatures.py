@@ -53,22 +53,22 @@ def _is_text_enum(annotation: object) -> bool:
 
 def _enum_schema(values: Iterable[object]) -> dict[str, Any] | None:
     """The schema of an enumeration, whose values must be of one JSON type."""
-    listed = list(values)
-    kinds = {type(value) for value in listed}
+    members = list(values)
+    kinds = {type(value) for value in members}
     kind = _JSON_TYPES.get(kinds.pop()) if len(kinds) == 1 else None
-    return {"type": kind, "enum": listed} if kind else None
+    return {"type": kind, "enum": members} if kind else None
 
 
 def _container_schema(kind: object, inner: Sequence[object]) -> dict[str, Any] | None:
     """The schema of a list, or of a dict with text keys."""
     if kind is dict and inner and inner[0] is not str:
         return None
-    held = _schema_of(inner[-1]) if inner else {}
-    if held is None:
+    item_schema = _schema_of(inner[-1]) if inner else {}
+    if item_schema is None:
         return None
     if kind is list:
-        return {"type": "array", "items": held}
-    return {"type": "object", "additionalProperties": held}
+        return {"type": "array", "items": item_schema}
+    return {"type": "object", "additionalProperties": item_schema}
 
 
 def _schema_of(annotation: object) -> dict[str, Any] | None:

@@ -55,15 +55,15 @@ def _call_in_code(text: str) -> Mapping[str, Any] | None:
     end = text.find(")", len(text.rstrip(_AFTER_CALL)))
     if match is None or end <= match.end():
         return None
-    name, given = match[1], text[match.end() : end].rstrip()
-    if given.startswith("{"):
-        arguments = first_object(given)
+    name, argument_text = match[1], text[match.end() : end].rstrip()
+    if argument_text.startswith("{"):
+        arguments = first_object(argument_text)
         return None if arguments is None else {"name": name, "arguments": arguments}
     # Anything but keyword arguments with quoted values is left: it was prose, or cannot be read.
-    if _KEYWORD.sub("", given).strip():
+    if _KEYWORD.sub("", argument_text).strip():
         return None
     try:
-        arguments = {key: json.loads(value) for key, value in _KEYWORD.findall(given)}
+        arguments = {key: json.loads(value) for key, value in _KEYWORD.findall(argument_text)}
     except ValueError:
         return None
     return {"name": name, "arguments": arguments}
@@ -96,8 +96,8 @@ def call_from_json(text: str, call_id: str) -> ToolCall | None:
         name = _name_in(value)
     if not name:
         return None
-    given = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
-    arguments = {} if given in (None, "") else given
+    raw = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
+    arguments = {} if raw in (None, "") else raw
     return call_of(
         call_id, name, first_object(arguments) if isinstance(arguments, str) else arguments
     )

@@ -134,7 +134,7 @@ def count_messages(messages: Sequence[Message], count: Counter) -> int:
                 tokens += TOKENS_AROUND_CALL + count(call["id"])
                 tokens += count(function["name"]) + count(function["arguments"])
         if BESIDE in message:
-            tokens += sum(kept[TOKENS] for kept in message[BESIDE].values())
+            tokens += sum(beside[TOKENS] for beside in message[BESIDE].values())
         if "tool_call_id" in message:
             tokens += count(message["tool_call_id"])
     return tokens
@@ -215,7 +215,7 @@ def band(percent: float) -> Band:
     """The band of a utilization in percent: below 70, up to 85, up to 95, or above."""
     if percent < 70:
         return _HEALTHY
-    return next((found for above, found in _BANDS if percent > above), _APPROACHING)
+    return next((name for above, name in _BANDS if percent > above), _APPROACHING)
 
 
 def calculate_utilization(tokens: int, max_tokens: int) -> float:

@@ -34,15 +34,15 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
     Raises:
         CacheFolderError: there is neither a setting nor a home directory.
     """
-    named = environ.get("EVENNIA_AI_CACHE_DIR", "").strip()
+    setting = environ.get("EVENNIA_AI_CACHE_DIR", "").strip()
     xdg = environ.get("XDG_CACHE_HOME", "").strip()
     try:
-        if named:
-            return Path(named).expanduser().absolute()
+        if setting:
+            return Path(setting).expanduser().absolute()
         # The XDG specification calls a relative path invalid and says to ignore it.
         base = Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache"
     except RuntimeError as error:
-        raise CacheFolderError(named or "~/.cache", str(error)) from None
+        raise CacheFolderError(setting or "~/.cache", str(error)) from None
     return base / "evennia-ai"
 
 

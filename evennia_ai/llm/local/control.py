@@ -223,7 +223,7 @@ def wait_until_ready(state_dir: Path, timeout_seconds: float, report: Report) ->
 
 def _daemon_environ(environ: Mapping[str, str]) -> dict[str, str]:
     """The daemon's environment: without secrets, which it has no use for, but with our package."""
-    kept = {
+    variables = {
         name: value
         for name, value in environ.items()
         if not any(word in name.upper() for word in _SECRET_WORDS)
@@ -231,9 +231,9 @@ def _daemon_environ(environ: Mapping[str, str]) -> dict[str, str]:
     root = str(Path(__file__).resolve().parents[3])
     # site-packages is on the path anyway, and in PYTHONPATH it would shadow standard modules.
     if root not in sysconfig.get_paths().values():
-        paths = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path]
-        kept["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, root]))
-    return kept
+        paths = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
+        variables["PYTHONPATH"] = os.pathsep.join(dict.fromkeys([*paths, root]))
+    return variables
 
 
 def _because(snapshot: Snapshot) -> str:

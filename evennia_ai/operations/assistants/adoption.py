@@ -61,19 +61,19 @@ HOW_TO_END = (
 def find_npc(person: Being, text: str) -> Result[GameObject]:
     """Find an NPC: in the person's room as the game's commands do, or by its name or "#12"."""
     words = text.strip()[:LONGEST_KEY]
-    found = []
+    beings = []
     if words and isinstance(person, DefaultObject) and person.location is not None:
-        found = person.search(words, candidates=person.location.contents, quiet=True)
-    found = found or (search_object(words, exact=True, use_dbref=True) if words else [])
-    if not found:
+        beings = person.search(words, candidates=person.location.contents, quiet=True)
+    beings = beings or (search_object(words, exact=True, use_dbref=True) if words else [])
+    if not beings:
         return Result.not_found(
             f"There is no character or object named {one_line(words, 60)!r}. Give the name of one "
             "here, or its number such as #12."
         )
-    if len(found) > 1:
-        names = ", ".join(f"{being.key} ({being.dbref})" for being in found[:10])
+    if len(beings) > 1:
+        names = ", ".join(f"{being.key} ({being.dbref})" for being in beings[:10])
         return Result.conflict(f"Several have that name; give a number: {names}.")
-    return Result(True, str(found[0].key), found[0])
+    return Result(True, str(beings[0].key), beings[0])
 
 
 def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
@@ -94,7 +94,9 @@ def _problem_of_being(npc: GameObject, person: Being | None) -> Result | None:
         )
     # An assistant acts with its body's permissions, and so at the request of whoever adopted it.
     above = [
-        held for held in npc.permissions.all() if not any(meets(form, held, form) for form in forms)
+        permission
+        for permission in npc.permissions.all()
+        if not any(meets(form, permission, form) for form in forms)
     ]
     if above:
         return Result.forbidden(
@@ -127,11 +129,11 @@ def _owners_of(npc: GameObject) -> list[Any]:
     # puppeting account and `creator_id`.
     lists = Attribute.objects.filter(db_key=PLAYABLE, accountdb__isnull=False)
     # The lists are pickled, so no query can search them.
-    having = [kept.pk for kept in lists if npc in (kept.value or ())]
+    having = [attribute.pk for attribute in lists if npc in (attribute.value or ())]
     numbers = {int(number) for number in _PID.findall(str(npc.locks.get("puppet") or ""))}
     numbers |= {npc.db_account_id, npc.attributes.get("creator_id")} - {None}
-    named = Q(pk__in=numbers) | Q(db_attributes__in=having)
-    return list(AccountDB.objects.filter(named).distinct())
+    condition = Q(pk__in=numbers) | Q(db_attributes__in=having)
+    return list(AccountDB.objects.filter(condition).distinct())
 
 
 # ---- adopting ----------------------------------------------------------------------------------
@@ -245,8 +247,8 @@ def release(script: AssistantScript, *, by: str = "", reason: str = "") -> Resul
     if refused := refuse_release(script):
         return refused
     why = reason.strip() or f"released by {by or 'code'}"
-    ended = end_assistant(script, why, by=by, keeps_body=True)
-    if not ended.ok:
-        return ended
-    message = f"{name} is released: {body.key} is as it was before{ended.message}."
-    return Result(True, message, ended.data)
+    result = end_assistant(script, why, by=by, keeps_body=True)
+    if not result.ok:
+        return result
+    message = f"{name} is released: {body.key} is as it was before{result.message}."
+    return Result(True, message, result.data)

@@ -90,18 +90,18 @@ def create_assistant(
         number: primary key for its script, if rows have it already: see `memory.arriving`.
     """
     name = " ".join(key.split())
-    refused: Result = refuse_names(name, aliases) or check_body(typeclass)
-    if not refused.ok:
-        return refused
-    found = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
-    if found.errors:
-        problems = "; ".join(found.errors.values())
-        return Result(False, f"{name} is not created: {problems}", errors=found.errors)
+    result: Result = refuse_names(name, aliases) or check_body(typeclass)
+    if not result.ok:
+        return result
+    prepared = prepare(_given(persona, lines or {}) | dict(settings or {}), lambda _: UNSET)
+    if prepared.errors:
+        problems = "; ".join(prepared.errors.values())
+        return Result(False, f"{name} is not created: {problems}", errors=prepared.errors)
     by = by or str(getattr(maker, "key", ""))
     with _forgetting(location) as bodies, signed(by), transaction.atomic():
         archive_earlier_log(name)
         bodies.append(character := _make_body(name, typeclass, location, desc, aliases, maker))
-        script = attach_script(name, character, found.values, number)
+        script = attach_script(name, character, prepared.values, number)
     message = "\n".join(filter(None, (_greeting(script, location), brain_hint(script))))
     return Result(True, message, Creation(script, character))
 
@@ -135,39 +135,41 @@ def check_body(typeclass: str | type) -> Result[type]:
     )
     shown = one_line(path, LONGEST_PATH)
     try:
-        found = (
+        body_class = (
             class_from_module(path, game_settings.TYPECLASS_PATHS)
             if typeclass is path
             else typeclass
         )
     except ImportError:
-        found = None
+        body_class = None
     except Exception as error:  # a module of the game may raise anything while it is imported
         logger.log_trace(f"[assistant] {shown} could not be imported")
         problem = f"{shown} could not be imported: {one_line(repr(error), 200)}"
         return Result(False, problem, errors={"typeclass": problem})
-    if found is None:
+    if body_class is None:
         problem = NO_CLASS.format(path=shown)
-    elif not (isinstance(found, type) and issubclass(found, ObjectDB)):
+    elif not (isinstance(body_class, type) and issubclass(body_class, ObjectDB)):
         problem = (
             f"{shown} is not a typeclass of objects; give one, such as typeclasses.golems.Golem."
         )
-    elif issubclass(found, (DefaultRoom, DefaultExit)) and not issubclass(found, AssistantMixin):
+    elif issubclass(body_class, (DefaultRoom, DefaultExit)) and not issubclass(
+        body_class, AssistantMixin
+    ):
         problem = NO_BEING.format(path=shown)
     else:
-        return Result(True, f"{shown} can be the body of an assistant.", found)
+        return Result(True, f"{shown} can be the body of an assistant.", body_class)
     return Result(False, problem, errors={"typeclass": problem})
 
 
 def _given(persona: str, lines: Mapping[str, object]) -> dict[str, Any]:
     # {name} in the lines is its name. Examples, a question and its answer each, help a small model.
-    given = {
+    values = {
         "persona": persona,
         "examples": lines.get("examples", ()),
         "thinking_lines": lines.get("thinking", ()),
         "failure_line": lines.get("failure", ""),
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def archive_earlier_log(name: str) -> None:
@@ -217,12 +219,12 @@ def attach_script(
         own: settings and state to begin with.
         number: primary key of the script; None: the next free one.
     """
-    given = [(setting, value) for setting, value in own.items() if value is not None]
+    attributes = [(setting, value) for setting, value in own.items() if value is not None]
     script: AssistantScript = create_script(
         AssistantScript if number is None else partial(AssistantScript, id=number),
         key=name,
         obj=character,
-        attributes=[("assistant_key", name), *given],
+        attributes=[("assistant_key", name), *attributes],
         tags=[(tag_of(name), TAG_CATEGORY), (ANY_TAG, TAG_CATEGORY)],
     )
     return script
@@ -294,8 +296,8 @@ def give_account(script: AssistantScript) -> Result[Account]:
 
 def accounts_of(body: GameObject) -> list[Any]:
     """The accounts that receive pages for a body."""
-    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
-    return [account for account in named if account.attributes.get(BODY_OF_ACCOUNT) == body]
+    accounts = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
+    return [account for account in accounts if account.attributes.get(BODY_OF_ACCOUNT) == body]
 
 
 def remove_account(account: Account) -> None:
@@ -322,17 +324,17 @@ def check_permission(text: str, being: Being) -> Result[str]:
         except ConfigurationError as error:
             return Result.invalid(f"That does not work: {error}")
         return Result(True, words, words)
-    if not (found := known_permission(words)):
+    if not (permission := known_permission(words)):
         known = ", ".join(game_settings.PERMISSION_HIERARCHY)
         return Result.not_found(f"There is no permission {words!r}; there are {known}.")
-    return Result(True, found, found)
+    return Result(True, permission, permission)
 
 
 def find_room(being: Being, text: str) -> Result[GameObject]:
     """Find a room by its name or its "#12" in which a person may put an assistant."""
     words = text.strip()[:LONGEST_KEY]
-    found = search_object(words, use_dbref=True) if words else ()
-    rooms = [thing for thing in found if isinstance(thing, DefaultRoom)]
+    things = search_object(words, use_dbref=True) if words else ()
+    rooms = [thing for thing in things if isinstance(thing, DefaultRoom)]
     if not rooms:
         return Result.not_found(
             f"There is no room named {words!r}. Type its name, or its number such as #2."

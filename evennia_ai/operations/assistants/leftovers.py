@@ -47,9 +47,9 @@ _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "UNICODE")
 def stray_scripts(known: list[AssistantScript]) -> list[Any]:
     """Scripts of ours that are not assistants, such as Evennia's `scripts` and `copy` make."""
     numbers = {script.pk for script in known}
-    named = ScriptDB.objects.filter(db_typeclass_path__startswith=PATHS)
-    found = {script.pk: script for script in (*AssistantScript.objects.all_family(), *named)}
-    return [script for number, script in found.items() if number not in numbers]
+    by_path = ScriptDB.objects.filter(db_typeclass_path__startswith=PATHS)
+    scripts = {script.pk: script for script in (*AssistantScript.objects.all_family(), *by_path)}
+    return [script for number, script in scripts.items() if number not in numbers]
 
 
 def bodies() -> list[Any]:
@@ -60,8 +60,8 @@ def bodies() -> list[Any]:
 def accounts() -> list[Any]:
     """Accounts whose class is of this package, or that receive pages for an assistant."""
     ours = AccountDB.objects.filter(db_typeclass_path__startswith=PATHS)
-    named = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
-    return list({account.pk: account for account in (*ours, *named)}.values())
+    with_body = AccountDB.objects.filter(db_attributes__db_key=BODY_OF_ACCOUNT)
+    return list({account.pk: account for account in (*ours, *with_body)}.values())
 
 
 def with_our_command_sets() -> list[Any]:
@@ -114,8 +114,8 @@ def _modules(data: bytes) -> Iterator[str]:
 def holder_of(attribute: Attribute) -> Any:
     """The being that has an attribute, or None."""
     for names in ("objectdb_set", "accountdb_set", "scriptdb_set", "channeldb_set"):
-        found = getattr(attribute, names, None)
-        if found is not None and (being := found.first()) is not None:
+        holders = getattr(attribute, names, None)
+        if holders is not None and (being := holders.first()) is not None:
             return being
     return None
 
@@ -128,7 +128,7 @@ def tags() -> Any:
 
 def places_in_files() -> list[str]:
     """Lines of the game's Python files that name this package: "server/conf/settings.py:12"."""
-    root, found = Path(settings.GAME_DIR), list[str]()
+    root, mentions = Path(settings.GAME_DIR), list[str]()
     for path in islice(_sources(root), MOST_FILES):
         try:
             text = path.read_text("utf-8", "replace")
@@ -136,8 +136,8 @@ def places_in_files() -> list[str]:
             continue
         for number, line in enumerate(text.splitlines(), 1) if PACKAGE in text else ():
             if PACKAGE in line.lower() or "EVENNIA_AI_" in line:
-                found.append(f"{path.relative_to(root)}:{number}")
-    return found[:MOST_PLACES]
+                mentions.append(f"{path.relative_to(root)}:{number}")
+    return mentions[:MOST_PLACES]
 
 
 def _sources(root: Path) -> Iterator[Path]:

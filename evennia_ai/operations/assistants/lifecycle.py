@@ -64,7 +64,7 @@ def clone_assistant(
     desc = str(body.db.desc or "") if body is not None else ""
     may_give = person is None or is_owner(person)
     left_out = [] if may_give else [name for name in POWERS if name in settings]
-    made = create_assistant(
+    result = create_assistant(
         key,
         location=place,
         # The default description has the assistant's name in it.
@@ -74,14 +74,14 @@ def clone_assistant(
         maker=person,
         typeclass=body.typeclass_path if body is not None else BODY,
     )
-    if not made.ok:
-        return made
+    if not result.ok:
+        return result
     with signed(by):
-        audit.record("copied", made.data.script, source=str(script.key), left_out=left_out)
+        audit.record("copied", result.data.script, source=str(script.key), left_out=left_out)
     if body is not None:
-        _copy_locks_and_channels(body, made.data.character)
+        _copy_locks_and_channels(body, result.data.character)
     lacks = f" Without {' and '.join(left_out)}: an owner gives these." if left_out else ""
-    return Result(True, made.message + lacks, made.data)
+    return Result(True, result.message + lacks, result.data)
 
 
 def _copy_locks_and_channels(body: GameObject, copy: GameObject) -> None:
@@ -112,9 +112,9 @@ def delete_assistant(script: AssistantScript, *, by: str = "", reason: str = "")
     name = str(script.key)
     if problem := _problem_of_deleting(script):
         return Result.conflict(problem)
-    ended = end_assistant(script, reason.strip() or f"deleted by {by or 'code'}", by=by)
-    message = f"{name} is deleted{ended.message}." if ended.ok else ended.message
-    return Result(ended.ok, message, ended.data, ended.problem)
+    result = end_assistant(script, reason.strip() or f"deleted by {by or 'code'}", by=by)
+    message = f"{name} is deleted{result.message}." if result.ok else result.message
+    return Result(result.ok, message, result.data, result.problem)
 
 
 def end_assistant(

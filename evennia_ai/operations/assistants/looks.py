@@ -100,15 +100,15 @@ def update_assistant(
         is_undo: the description is an earlier one, stored as it was, also "".
     """
     given = {"desc": desc, "persona": persona, "location": location, "aliases": aliases}
-    wanted = {name: value for name, value in given.items() if value is not None}
-    if not wanted:
-        told = f"{script.key}: give something to change, one of: {', '.join(given)}."
-        return Result.invalid(told)
-    if script.obj is None and set(wanted) != {"persona"}:
+    changes = {name: value for name, value in given.items() if value is not None}
+    if not changes:
+        message = f"{script.key}: give something to change, one of: {', '.join(given)}."
+        return Result.invalid(message)
+    if script.obj is None and set(changes) != {"persona"}:
         return Result.conflict(f"{script.key} has no body, so only the persona can be changed.")
     place = _find_place(location)
-    found = prepare({"persona": persona} if persona is not None else {}, lambda _: UNSET)
-    problems = [*found.errors.values(), _problem_of_look(wanted, place, script.obj)]
+    prepared = prepare({"persona": persona} if persona is not None else {}, lambda _: UNSET)
+    problems = [*prepared.errors.values(), _problem_of_look(changes, place, script.obj)]
     if problem := "; ".join(filter(None, problems)):
         return Result.invalid(f"{script.key}: nothing is changed: {problem}")
     if problem := problem_of_room(place, script.obj, person):
@@ -116,19 +116,19 @@ def update_assistant(
     with signed(by), transaction.atomic():
         before = look_of(script)
         if place is not None and not _move(script.obj, place, _find_place(home) or place):
-            told = f"{script.key} cannot go to {place.key}: the game does not allow that."
-            return Result.conflict(told)
-        _apply(script, wanted, found.values, is_undo=is_undo)
-        _record_look(script, sorted(wanted), before)
-    return Result(True, f"{script.key}: {', '.join(wanted)} changed.", describe(script).data)
+            message = f"{script.key} cannot go to {place.key}: the game does not allow that."
+            return Result.conflict(message)
+        _apply(script, changes, prepared.values, is_undo=is_undo)
+        _record_look(script, sorted(changes), before)
+    return Result(True, f"{script.key}: {', '.join(changes)} changed.", describe(script).data)
 
 
 def _find_place(location: GameObject | None) -> Any:
     # None unless exactly one room has that number or name.
     if not isinstance(location, str):
         return location
-    found = [place for place in search_object(location.strip()) if isinstance(place, DefaultRoom)]
-    return found[0] if len(found) == 1 else None
+    rooms = [place for place in search_object(location.strip()) if isinstance(place, DefaultRoom)]
+    return rooms[0] if len(rooms) == 1 else None
 
 
 def _problem_of_look(wanted: Mapping[str, Any], place: GameObject | None, body: GameObject) -> str:

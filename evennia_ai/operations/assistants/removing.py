@@ -114,8 +114,8 @@ def belongings() -> Belongings:
         "ledger calls": _count_calls(),
         "audit events": RecordedEvent.objects.count(),
     }
-    made = [script for script in known if script not in adopted]
-    return Belongings(made, adopted, len(empty), counts)
+    created = [script for script in known if script not in adopted]
+    return Belongings(created, adopted, len(empty), counts)
 
 
 def _count_calls() -> int:
@@ -125,18 +125,18 @@ def _count_calls() -> int:
         return 0  # unknown now; if it cannot be emptied either, `_empty_records` reports it
 
 
-def describe_removal(found: Belongings, *, and_records: bool) -> str:
+def describe_removal(owned: Belongings, *, and_records: bool) -> str:
     """The question before a removal: what is deleted, with counts, and what stays."""
-    gone = {what: n for what, n in found.counts.items() if and_records or what not in OF_RECORDS}
+    gone = {what: n for what, n in owned.counts.items() if and_records or what not in OF_RECORDS}
     present = ", ".join(counted(count, what) for what, count in gone.items() if count)
     lines = [
         "Remove all assistants from this game, for good?",
-        f"Deleted with their bodies: {_named(found.made)}. Taken out of characters and objects of "
-        f"the game, which stay: {_named(found.adopted)}.",
+        f"Deleted with their bodies: {_named(owned.made)}. Taken out of characters and objects of "
+        f"the game, which stay: {_named(owned.adopted)}.",
         "Their conversations, memories, notes and goals are lost, and all API tokens end; the "
         "audit log of each is archived to a file.",
         f"Deleted too: {present}." if present else "Nothing else is left of them.",
-        EMPTY.format(bodies=counted(found.empty, "empty bodies")) if found.empty else "",
+        EMPTY.format(bodies=counted(owned.empty, "empty bodies")) if owned.empty else "",
         "The ledger, the audit log and the lore are emptied too." if and_records else KEPT,
     ]
     return " ".join(filter(None, lines))
@@ -152,11 +152,11 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def refuse_removal(found: Belongings) -> Result | None:
+def refuse_removal(owned: Belongings) -> Result | None:
     """Refuse a removal while an import runs or a body is puppeted; else None."""
     if arriving.is_busy():
         return Result.conflict(COMING)
-    bodies = [script.obj for script in found.assistants if script.obj is not None]
+    bodies = [script.obj for script in owned.assistants if script.obj is not None]
     played = [str(body.key) for body in bodies if body.sessions.count()]
     if not played:
         return None
@@ -191,14 +191,14 @@ def remove_all(*, by: str = "", and_records: bool = False) -> Result[Removed]:
     Args:
         and_records: also empty the ledger, the audit log and lore.
     """
-    found = belongings()
+    owned = belongings()
     # Checked again, since minutes may have passed between the question and the yes.
-    if refused := refuse_removal(found):
+    if refused := refuse_removal(owned):
         return refused
     left: list[str] = []
     with signed(by):
-        removed = [str(s.key) for s in found.made if _end(s, left)]
-        released = [str(s.key) for s in found.adopted if _end(s, left)]
+        removed = [str(s.key) for s in owned.made if _end(s, left)]
+        released = [str(s.key) for s in owned.adopted if _end(s, left)]
         for script in leftovers.stray_scripts(list_assistants()):
             _try(script, script.delete, left)
         _clear_beings(left)
@@ -222,10 +222,10 @@ def _end(script: AssistantScript, left: list[str]) -> bool:
     name, body = str(script.key), script.obj
     is_adopted = bool(state.read(script, "adopted"))
     is_first = body is not None and body.dbref == FIRST_CHARACTER
-    ended = end_assistant(script, WHY, keeps_body=is_adopted or is_first)
-    if not ended.ok:
-        left.append(f"{name} ({ended.message})")
-    return ended.ok
+    result = end_assistant(script, WHY, keeps_body=is_adopted or is_first)
+    if not result.ok:
+        left.append(f"{name} ({result.message})")
+    return result.ok
 
 
 def _clear_beings(left: list[str]) -> None:

@@ -55,12 +55,12 @@ def stored_values(script: AssistantScript, *, is_fresh: bool) -> dict[str, Any]:
     # Past Evennia's attribute cache, which holds what this process wrote. Attributes with a type
     # are nicks and the like.
     rows = Attribute.objects.filter(scriptdb__id=script.pk, db_attrtype__isnull=True)
-    found = {
+    stored = {
         key: deserialize(from_pickle(packed))
         for key, packed in rows.values_list("db_key", "db_value")
     }
-    given = {name: found.get(name) for name in ATTRIBUTES}
-    known = {n: state.DEFAULTS[n] if value is None else value for n, value in given.items()}
+    values = {name: stored.get(name) for name in ATTRIBUTES}
+    known = {n: state.DEFAULTS[n] if value is None else value for n, value in values.items()}
     return questions | known
 
 
@@ -124,8 +124,8 @@ def _goals(record: Values, stored: Values) -> Iterator[Unlike]:
     }
     for number in sorted(logged.keys() | have.keys(), key=_order):
         yield from _differ(f"goals.{number}", logged.get(number), have.get(number))
-    ended = stored["current_goals"].get("goals", ())
-    reached = [str(goal["id"]) for goal in ended if goal["status"] == goals.COMPLETED]
+    all_goals = stored["current_goals"].get("goals", ())
+    reached = [str(goal["id"]) for goal in all_goals if goal["status"] == goals.COMPLETED]
     completed = {str(goal.get("goal_id")) for goal in record["completed_goals"]}
     for number in reached:
         if number not in completed:

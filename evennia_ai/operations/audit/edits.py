@@ -83,16 +83,16 @@ def read_edits(script: AssistantScript) -> Edits:
     """Read the newest edits of people; changes by code or by the assistant itself are none."""
     entries = current_log().page(script, limit=MOST_READ, events=_EVENTS)
     marks, ours = _read_marks(entries)
-    left = [entry for entry in entries if entry.version not in ours and entry.details.get("by")]
-    edits = {edit.number: edit for edit in _read(left)}
+    changes = [entry for entry in entries if entry.version not in ours and entry.details.get("by")]
+    edits = {edit.number: edit for edit in _read(changes)}
     gone = [number for number, mark in marks.items() if mark.event == UNDONE]
-    made = [edit for edit in edits.values() if edit.number not in gone]
+    effective = [edit for edit in edits.values() if edit.number not in gone]
     # As in an editor: a new edit after an undo discards what could be redone.
-    newest = max((edit.number for edit in made if edit.number not in marks), default=0)
+    newest = max((edit.number for edit in effective if edit.number not in marks), default=0)
     undone = [edits[n] for n in gone if n in edits and marks[n].version > newest]
-    acts = (entry for entry in left if entry.event in FINAL)
-    last_act = next((a for a in acts if not made or a.version > made[0].number), None)
-    return Edits(tuple(made), tuple(undone), last_act)
+    acts = (entry for entry in changes if entry.event in FINAL)
+    last_act = next((a for a in acts if not effective or a.version > effective[0].number), None)
+    return Edits(tuple(effective), tuple(undone), last_act)
 
 
 def _read_marks(entries: Iterable[AuditEntry]) -> tuple[dict[int, AuditEntry], set[int]]:

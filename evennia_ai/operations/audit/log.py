@@ -106,7 +106,7 @@ def audit_log(
     record, subject = current_log(), script or audit.GAME
     key = str(script.key) if script is not None else "the game"
     most = max(1, min(limit, MOST_ENTRIES))
-    found = record.page(
+    entries = record.page(
         subject,
         before=before,
         limit=MOST_LOOKED_AT if by else most + 1,  # one more tells if there is a next page
@@ -114,11 +114,11 @@ def audit_log(
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
     )
-    matching = [each for each in found if not by or _is_by(each, by)]
+    matching = [each for each in entries if not by or _is_by(each, by)]
     shown, count = matching[:most], record.count(subject)
     following = shown[-1].version if len(matching) > most else None
-    if by and following is None and len(found) == MOST_LOOKED_AT:
-        following = found[-1].version
+    if by and following is None and len(entries) == MOST_LOOKED_AT:
+        following = entries[-1].version
     data = FactPage([_as_data(entry) for entry in shown], count, following)
     if not shown:
         older = f" among {MOST_LOOKED_AT:,} looked at; older ones may have" if following else ""
@@ -169,14 +169,14 @@ def audit_state(
     if version is not None and at is not None:
         return Result.invalid("Give a version or a time, not both.")
     if at is not None:
-        found = _version_at(script, at)
-        if not found.ok:
-            return found.as_refusal()
-        version = found.data
-    asked = _at(script, version)
-    if not asked.ok:
-        return asked.as_refusal()
-    known = asked.data
+        version_result = _version_at(script, at)
+        if not version_result.ok:
+            return version_result.as_refusal()
+        version = version_result.data
+    result = _at(script, version)
+    if not result.ok:
+        return result.as_refusal()
+    known = result.data
     when = known.modified_on.isoformat(timespec="seconds")
     newest = _at(script, None).data
     data = PastState(known.version, when, _with_defaults(known, newest))
@@ -284,8 +284,8 @@ def check_audit(script: AssistantScript, *, fresh: bool = False) -> Result[list[
     key, record = str(script.key), audit.application() if fresh else current_log()
     stored = stored_values(script, is_fresh=fresh)
     count = len(stored["execution_log"])
-    found = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
-    calls = [entry.details for entry in found]
+    entries = audit.application().page(script, limit=min(count, MOST_CALLS), events=(TOOL,))
+    calls = [entry.details for entry in entries]
     # Old events may be archived, and only so many are read: then `execution_log` may go back
     # further than the calls found here.
     has_all = bool(record.page(script, before=2, limit=1)) and count <= MOST_CALLS
@@ -313,10 +313,10 @@ def _newest(script: AssistantScript) -> dict[str, Any]:
 
 def _line(path: str, old: object, new: object, *words: str) -> str:
     values = [json.dumps(value, ensure_ascii=False, default=str) for value in (old, new)]
-    shown = [one_line(value, LONGEST_LINE // 2) for value in values]
+    texts = [one_line(value, LONGEST_LINE // 2) for value in values]
     if words:
-        return f"{path}: {words[0]} {shown[0]}, {words[1]} {shown[1]}"
-    return f"{path}: {shown[0]} -> {shown[1]}"
+        return f"{path}: {words[0]} {texts[0]}, {words[1]} {texts[1]}"
+    return f"{path}: {texts[0]} -> {texts[1]}"
 
 
 def _listed(head: str, lines: Sequence[str]) -> str:

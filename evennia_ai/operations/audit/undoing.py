@@ -81,17 +81,17 @@ class Undone:
 
 def list_edits(script: AssistantScript) -> Result[KnownEdits]:
     """List the edits that can be undone, the newest first, and those that can be redone."""
-    found, name = read_edits(script), str(script.key)
+    edits, name = read_edits(script), str(script.key)
     data = KnownEdits(
-        [_as_data(edit) for edit in found.made[:MOST_LISTED]],
-        [_as_data(edit) for edit in found.undone[:MOST_LISTED]],
+        [_as_data(edit) for edit in edits.made[:MOST_LISTED]],
+        [_as_data(edit) for edit in edits.undone[:MOST_LISTED]],
     )
-    lines = [f"Edits of {name} that can be undone, newest first:"] if found.made else []
-    lines += [_row(edit) for edit in found.made[:MOST_LISTED]]
-    if found.undone:
+    lines = [f"Edits of {name} that can be undone, newest first:"] if edits.made else []
+    lines += [_row(edit) for edit in edits.made[:MOST_LISTED]]
+    if edits.undone:
         lines.append(f"Undone; to redo the newest: assistant redo {name}")
-        lines += [_row(edit) for edit in found.undone[:MOST_LISTED]]
-    if found.made:
+        lines += [_row(edit) for edit in edits.undone[:MOST_LISTED]]
+    if edits.made:
         lines.append(f"The newest: assistant undo {name}; another: assistant undo {name} <number>")
     return Result(True, "\n".join(lines) or NO_EDIT.format(name=name), data)
 
@@ -102,21 +102,21 @@ def find_undo(script: AssistantScript, number: int | None = None) -> Result[Edit
     Args:
         number: number of an edit; None: the newest.
     """
-    found, name = read_edits(script), str(script.key)
+    edits, name = read_edits(script), str(script.key)
     if number is not None:
-        return _numbered(found, number, name)
-    if found.last_act is not None:
-        return _refusal_of_act(found, name)
-    if not found.made:
+        return _numbered(edits, number, name)
+    if edits.last_act is not None:
+        return _refusal_of_act(edits, name)
+    if not edits.made:
         return Result.conflict(NO_EDIT.format(name=name))
-    return Result(True, "", found.made[0])
+    return Result(True, "", edits.made[0])
 
 
 def find_redo(script: AssistantScript) -> Result[Edit]:
     """Find the edit to redo, or the reason why there is none."""
-    found = read_edits(script)
-    if found.undone:
-        return Result(True, "", found.undone[0])
+    edits = read_edits(script)
+    if edits.undone:
+        return Result(True, "", edits.undone[0])
     return Result.conflict(
         f"{script.key}: nothing was undone, or something else was changed since."
     )
@@ -133,44 +133,42 @@ def acts_of(edit: Edit) -> list[str]:
 
 
 def change_as(
-    person: Being, script: AssistantScript, found: Result[Edit], change: Callable[..., Result]
+    person: Being, script: AssistantScript, edit: Result[Edit], change: Callable[..., Result]
 ) -> Result:
     """Undo or redo an edit, if a person also has the rights that the edit itself needed.
 
     Args:
-        found: the outcome of `find_undo` or `find_redo`.
+        edit: the outcome of `find_undo` or `find_redo`.
         change: `undo` or `redo`.
     """
-    if not found.ok:
-        return found
-    refusals = (refusal(act, person, script) for act in acts_of(found.data))
+    if not edit.ok:
+        return edit
+    refusals = (refusal(act, person, script) for act in acts_of(edit.data))
     refused = next(filter(None, refusals), None)
-    return refused or change(script, found.data, by=str(person.key), person=person)
+    return refused or change(script, edit.data, by=str(person.key), person=person)
 
 
-def _numbered(found: Edits, number: int, name: str) -> Result[Edit]:
-    if edit := next((each for each in found.made if each.number == number), None):
+def _numbered(edits: Edits, number: int, name: str) -> Result[Edit]:
+    if edit := next((each for each in edits.made if each.number == number), None):
         return Result(True, "", edit)
-    if any(each.number == number for each in found.undone):
-        refused = Result.conflict(f"{name}: edit {number} is already undone.")
-        return refused.with_typed(f" To redo it: assistant redo {name}")
-    refused = Result.conflict(f"{name} has no edit {number} to undo.")
-    return refused.with_typed(f" See: assistant undo {name} list")
+    if any(each.number == number for each in edits.undone):
+        result = Result.conflict(f"{name}: edit {number} is already undone.")
+        return result.with_typed(f" To redo it: assistant redo {name}")
+    result = Result.conflict(f"{name} has no edit {number} to undo.")
+    return result.with_typed(f" See: assistant undo {name} list")
 
 
-def _refusal_of_act(found: Edits, name: str) -> Result:
+def _refusal_of_act(edits: Edits, name: str) -> Result:
     # Not silently the edit before it: whoever types `undo` means the last thing that was done.
-    act = found.last_act
+    act = edits.last_act
     assert act is not None
     why, _, instead = FINAL[act.event].format(name=name).partition(". ")
     message = f"The last that {act.details['by']} did to {name} cannot be undone: {why}."
-    typed = f" {instead}." if instead else ""
-    if found.made:
-        edit = found.made[0]
-        typed += (
-            f" The edit before it can: assistant undo {name} {edit.number} ({_edit_text(edit)})"
-        )
-    return Result.conflict(message).with_typed(typed)
+    hint = f" {instead}." if instead else ""
+    if edits.made:
+        edit = edits.made[0]
+        hint += f" The edit before it can: assistant undo {name} {edit.number} ({_edit_text(edit)})"
+    return Result.conflict(message).with_typed(hint)
 
 
 # ---- undo and redo -----------------------------------------------------------------------------
@@ -217,36 +215,36 @@ def _apply(
     Args:
         end: last line of the message.
     """
-    wanted = list(changes)
-    if problem := _problem_of(script, edit, wanted):
-        why, typed = problem
-        return Result.conflict(f"{script.key}: nothing is changed: {why}").with_typed(typed)
-    writes = 1 if edit.is_of_look else len(wanted)
+    all_changes = list(changes)
+    if problem := _problem_of(script, edit, all_changes):
+        why, hint = problem
+        return Result.conflict(f"{script.key}: nothing is changed: {why}").with_typed(hint)
+    writes = 1 if edit.is_of_look else len(all_changes)
     # `writes` tells `edits` which events before this one are not edits of their own.
     mark = audit_event(event, edit=edit.number, names=edit.names, writes=writes)
     if edit.is_of_look:
-        look = {each.name: each.new for each in wanted}
+        look = {each.name: each.new for each in all_changes}
         with transaction.atomic():
             done = update_assistant(script, **look, by=by, person=person, is_undo=True)
             if done.ok:
                 with signed(by):
                     audit.record(mark.event, script, **mark.details)
     else:
-        found = prepare(
-            {each.name: _target(each) for each in wanted},
+        prepared = prepare(
+            {each.name: _target(each) for each in all_changes},
             lambda name: own_of(script, name),
             script.obj,
         )
-        if found.errors:
-            why = "; ".join(found.errors.values())
+        if prepared.errors:
+            why = "; ".join(prepared.errors.values())
             return Result.conflict(f"{script.key}: nothing is changed: {why}")
         with signed(by):
-            store_settings(script, found.values, mark)
+            store_settings(script, prepared.values, mark)
         done = Result(True, "")
     if not done.ok:
         return done.as_refusal()
-    lines = [f"{script.key}: {_change_text(each)}" for each in wanted]
-    data = Undone(edit.number, [_as_row(each) for each in wanted])
+    lines = [f"{script.key}: {_change_text(each)}" for each in all_changes]
+    data = Undone(edit.number, [_as_row(each) for each in all_changes])
     return Result(True, "\n".join([*lines, end]), data)
 
 
@@ -274,8 +272,8 @@ def _problem_of(
             return f"{what} long; set it by hand", ""
         if each.name == CHANNELS and set(each.old or ()) != set(each.new or ()):
             modes = "trigger | context | leave"
-            typed = f"; type: assistant channel {script.key} <channel> = {modes}"
-            return "the channels it listens to are not a plain setting", typed
+            hint = f"; type: assistant channel {script.key} <channel> = {modes}"
+            return "the channels it listens to are not a plain setting", hint
         if each.new is None and edit.is_of_look:
             return "it was in no room, and cannot be put back there", ""
     return None

@@ -114,17 +114,17 @@ def budget_of(script: AssistantScript | None, *, is_bench: bool = False) -> Resu
 def standings_of(scripts: Sequence[AssistantScript]) -> dict[str, Result[list[CapRow]]]:
     """Caps of many assistants and their use, by key, in as few queries as for a single one."""
     now, configs = _now(next(iter(scripts), None)), dict[str, BudgetConfig]()
-    found: dict[str, Result[list[CapRow]]] = {}
+    results: dict[str, Result[list[CapRow]]] = {}
     for script in scripts:
         try:
             configs[str(script.key)] = ledger.config_for(_budget_settings(script))
         except ConfigurationError as error:
-            found[str(script.key)] = Result.invalid(f"No model call is made: {error}.")
+            results[str(script.key)] = Result.invalid(f"No model call is made: {error}.")
     try:
         reports = ledger.reports(configs, now)
     except ConfigurationError as error:
-        return found | dict.fromkeys(configs, Result.invalid(f"No model call is made: {error}."))
-    return found | {key: Result(True, "", _as_data(each, now)) for key, each in reports.items()}
+        return results | dict.fromkeys(configs, Result.invalid(f"No model call is made: {error}."))
+    return results | {key: Result(True, "", _as_data(each, now)) for key, each in reports.items()}
 
 
 def today_of(script: AssistantScript | None) -> str:
@@ -176,9 +176,9 @@ def known_cost(shown: str, amount: float, unpriced: int) -> str:
 
 
 def _rows(report: ledger.UsageReport, now: float) -> list[str]:
-    shown = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
-    shown.sort(key=lambda standing: ORDER.index(standing.cap.span))
-    return [_row(each, _unpriced(each, report), now) for each in shown]
+    standings = [s for s in report.standings if s.configured or s.name in ALWAYS_SHOWN]
+    standings.sort(key=lambda standing: ORDER.index(standing.cap.span))
+    return [_row(each, _unpriced(each, report), now) for each in standings]
 
 
 def _unpriced(standing: CapStanding, report: ledger.UsageReport) -> int:
@@ -214,8 +214,8 @@ def _resets(span: BudgetSpan, now: float) -> str:
 
 
 def _by_player(shares: Mapping[str, float]) -> str:
-    named = ((person and key_of(person), share * 100) for person, share in shares.items())
-    parts = [f"{name or 'no player (checks, own work)'} {percent:.0f} %" for name, percent in named]
+    pairs = ((person and key_of(person), share * 100) for person, share in shares.items())
+    parts = [f"{name or 'no player (checks, own work)'} {percent:.0f} %" for name, percent in pairs]
     return "   ".join(parts) or "nobody yet"
 
 
@@ -224,14 +224,14 @@ def _as_data(report: ledger.UsageReport, now: float) -> list[CapRow]:
 
 
 def _cap_row(standing: CapStanding, report: ledger.UsageReport, now: float) -> CapRow:
-    measure, left = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
+    measure, seconds = standing.cap.measure, resets_in_seconds(standing.cap.span, now)
     row: CapRow = {
         "name": standing.name,
         "used": as_amount(measure, standing.used),
         "cap": as_amount(measure, standing.allowed),
         "granted": as_amount(measure, standing.granted),
-        "resets_in_seconds": left,
-        "resets_at": iso(now + left) if left is not None else None,
+        "resets_in_seconds": seconds,
+        "resets_at": iso(now + seconds) if seconds is not None else None,
     }
     if measure is Measure.COST:
         row["unpriced_calls"] = _unpriced(standing, report)
@@ -253,8 +253,8 @@ def raise_budget(
     if cap is None:
         return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
     if (more := read_amount(cap.measure, amount)) is None:
-        told = "it must be a number above 0, such as 50000 or 2.50"
-        return Result.invalid(f"{amount[:40]!r} is not an amount; {told}.")
+        condition = "it must be a number above 0, such as 50000 or 2.50"
+        return Result.invalid(f"{amount[:40]!r} is not an amount; {condition}.")
     scope, key = _scope_of(script, is_bench=is_bench)
     account = BudgetAccount(scope, key, period_of(cap.span, _now(script)))
     try:
@@ -265,9 +265,9 @@ def raise_budget(
         return Result.invalid(f"That was not done: {error}.")
     # Open questions about this cap have their answer by this.
     approvals.withdraw_moot()
-    shown = _amount(cap, as_units(cap.measure, more))
+    amount_text = _amount(cap, as_units(cap.measure, more))
     until = "for good" if cap.span is BudgetSpan.EVER else f"until the {cap.span} ends"
-    return Result(True, f"{whose}: {name} is raised by {shown}, {until}.")
+    return Result(True, f"{whose}: {name} is raised by {amount_text}, {until}.")
 
 
 SPANS = {BudgetSpan.DAY: "today", BudgetSpan.MONTH: "month", BudgetSpan.EVER: "ever"}
@@ -335,20 +335,20 @@ def usage(script: AssistantScript) -> Result[Usage]:
     standing = budget_of(script)
     if not standing.ok:
         return Result(False, standing.message, data, ProblemKind.UNAVAILABLE)
-    found = standing.data
+    spent = standing.data
     try:
-        totals = _totals(script, found)
+        totals = _totals(script, spent)
     except ConfigurationError as error:  # a shared ledger may go away between the two
         return Result(False, f"That is unknown: {error}.", data, ProblemKind.UNAVAILABLE)
     data = replace(
         data,
         totals=totals,
-        by_player=_player_rows(found.players),
+        by_player=_player_rows(spent.players),
         budget={
-            "standings": found.standings,
-            "game": found.game,
-            "all_games": found.all_games,
-            "unpriced_calls": found.unpriced,
+            "standings": spent.standings,
+            "game": spent.game,
+            "all_games": spent.all_games,
+            "unpriced_calls": spent.unpriced,
         },
     )
     ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())

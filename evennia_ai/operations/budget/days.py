@@ -93,23 +93,25 @@ class SpentDays:
             for (whose, person, purpose), figures in day.people.items():
                 if assistant in ("", whose):
                     _add(people, (person, purpose), figures)
-        named = [{"person": p, "purpose": w, **_named(each)} for (p, w), each in people.items()]
-        return uses, named
+        person_rows = [
+            {"person": p, "purpose": w, **_named(each)} for (p, w), each in people.items()
+        ]
+        return uses, person_rows
 
     def _days(self, first: int, now: float) -> dict[int, _Day]:
         today = int(now) // DAY
         numbers = range(first, today + 1)
         may_change = _days_with_open_calls(numbers)
         unknown = [day for day in numbers if day not in self._kept or day in may_change]
-        found = {day: _Day() for day in unknown}
+        days = {day: _Day() for day in unknown}
         for run in _runs(unknown):
             for day, *row in _read_calls(run):
-                found[day // DAY].add(tuple(row))
+                days[day // DAY].add(tuple(row))
         last = int(now - MARGIN_SECONDS) // DAY
-        self._keep({day: found[day] for day in unknown if day < last and day not in may_change})
+        self._keep({day: days[day] for day in unknown if day < last and day not in may_change})
         for old in [day for day in self._kept if day <= today - KEPT_DAYS]:
             del self._kept[old]
-        return {day: found[day] if day in found else self._kept[day] for day in numbers}
+        return {day: days[day] if day in days else self._kept[day] for day in numbers}
 
     def _keep(self, days: Mapping[int, _Day]) -> None:
         room = self._most_kept - sum(map(len, self._kept.values()))
@@ -121,9 +123,9 @@ class SpentDays:
 
 
 def _days_with_open_calls(numbers: range) -> set[int]:
-    begun = _within(numbers).filter(state=CallState.OPEN).values_list("at", flat=True)
-    found: list[int] = query_ledger(partial(list, begun))
-    return {at // DAY for at in found}
+    times = _within(numbers).filter(state=CallState.OPEN).values_list("at", flat=True)
+    moments: list[int] = query_ledger(partial(list, times))
+    return {at // DAY for at in moments}
 
 
 def _read_calls(run: range) -> Iterable[tuple[Any, ...]]:

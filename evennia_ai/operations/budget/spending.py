@@ -151,36 +151,39 @@ def _row(key: str, name: str, sums: Sums) -> SpentOn:
 
 
 def _grouped(rows: Iterable[Mapping[str, Any]], column: str) -> dict[Any, list[Mapping[str, Any]]]:
-    found: dict[Any, list[Mapping[str, Any]]] = {}
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
     for row in rows:
-        found.setdefault(row[column], []).append(row)
-    return found
+        groups.setdefault(row[column], []).append(row)
+    return groups
 
 
 def _grouped_by(
     rows: Iterable[Mapping[str, Any]], column: str, names: Mapping[str, str]
 ) -> list[SpentOn]:
     grouped = _grouped(rows, column)
-    found = [_row(key, names.get(key, key), _summed(part)) for key, part in grouped.items()]
-    found.sort(key=lambda row: (-row["tokens"], row["name"]))
-    if len(found) <= MOST_ROWS:
-        return found
-    kept, rest = found[: MOST_ROWS - 1], {row["key"] for row in found[MOST_ROWS - 1 :]}
-    left = _summed(row for key in rest for row in grouped[key])
-    return [*kept, _row(REST, f"{OTHERS} ({len(rest)})", left)]
+    grouped_rows = [_row(key, names.get(key, key), _summed(part)) for key, part in grouped.items()]
+    grouped_rows.sort(key=lambda row: (-row["tokens"], row["name"]))
+    if len(grouped_rows) <= MOST_ROWS:
+        return grouped_rows
+    first_rows, rest = (
+        grouped_rows[: MOST_ROWS - 1],
+        {row["key"] for row in grouped_rows[MOST_ROWS - 1 :]},
+    )
+    rest_sum = _summed(row for key in rest for row in grouped[key])
+    return [*first_rows, _row(REST, f"{OTHERS} ({len(rest)})", rest_sum)]
 
 
 def _days(
     rows: Iterable[Mapping[str, Any]], numbers: range, names: Mapping[str, str]
 ) -> list[SpentDay]:
     grouped = _grouped(rows, "day")
-    found: list[SpentDay] = []
+    days: list[SpentDay] = []
     for number in numbers:
         part = grouped.get(number * DAY, [])
         date = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=number)).date().isoformat()
         tokens = {row["name"]: row["tokens"] for row in _grouped_by(part, "assistant", names)}
-        found.append({**_row(date, date, _summed(part)), "by_assistant": tokens})
-    return found
+        days.append({**_row(date, date, _summed(part)), "by_assistant": tokens})
+    return days
 
 
 def _names_of_people(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -189,5 +192,5 @@ def _names_of_people(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     used = {person: each["prompt"] + each["completion"] for person, each in sums.items()}
     most = sorted(used, key=lambda person: -used[person])[:MOST_ROWS]
     beings = {person: find_being(person) for person in most if person not in ("", BENCH)}
-    found = {person: str(being.key) for person, being in beings.items() if being is not None}
-    return {"": AUTONOMOUS, BENCH: THE_BENCH, **found}
+    names = {person: str(being.key) for person, being in beings.items() if being is not None}
+    return {"": AUTONOMOUS, BENCH: THE_BENCH, **names}

@@ -168,8 +168,8 @@ def read_bundle(raw: bytes) -> Steps[Bundle]:
 def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
     manifest = yield from _manifest(archive)
     parts = dict[str, bytes]()
-    for name, listed in manifest.files.items():
-        parts[name] = yield from _member(archive, name, listed)
+    for name, entry in manifest.files.items():
+        parts[name] = yield from _member(archive, name, entry)
     state, who = _parse(BundledState, STATE, parts[STATE]), list[Who]()
     yield from _parse_lines(Who, WHO, parts[WHO], lambda _, line: who.append(line), MOST_WHO)
     memories = yield from _memories(parts.pop(MEMORIES), who)
@@ -184,7 +184,7 @@ def _reading(archive: zipfile.ZipFile) -> Steps[Bundle]:
         profiles,
         _card(parts[CARD]) if CARD in parts else None,
         parts[RECORD],
-        _hash("".join(listed.sha256 for listed in manifest.files.values()).encode()),
+        _hash("".join(entry.sha256 for entry in manifest.files.values()).encode()),
     )
 
 
@@ -266,11 +266,11 @@ def _json(name: str, raw: bytes) -> Plain:
 
 
 def _settings(raw: bytes) -> Plain:
-    found = _json(SETTINGS, raw)
-    odd = next((name for name in found if name not in AssistantSettings.model_fields), None)
+    values = _json(SETTINGS, raw)
+    odd = next((name for name in values if name not in AssistantSettings.model_fields), None)
     if odd is not None:
         raise ImportFileError(f"{SETTINGS} has {one_line(odd, 60)!r}, which is not a setting here")
-    return found
+    return values
 
 
 def _parse(kind: type[M], place: str, raw: bytes) -> M:
@@ -341,20 +341,20 @@ def _memories(raw: bytes, who: Sequence[Who]) -> Steps[MemoryLines]:
 
 
 def _profiles(raw: bytes, who: Sequence[Who], memories: int) -> Steps[list[ProfileLine]]:
-    found = dict[int, ProfileLine]()
+    profiles = dict[int, ProfileLine]()
 
     def take(place: str, profile: ProfileLine) -> None:
         _check_who(place, who, profile.who)
-        if profile.who in found:
+        if profile.who in profiles:
             raise ImportFileError(f"{place} is of {profile.who}, as a line before is")
-        found[profile.who] = profile
+        profiles[profile.who] = profile
         for item in profile.attributes:
             _check_who(place, who, ref_of(item.audience), item.audience)
         if profile.consolidated > memories:
             raise ImportFileError(f"{place}.consolidated names a line there is not")
 
     yield from _parse_lines(ProfileLine, PROFILES, raw, take)
-    return list(found.values())
+    return list(profiles.values())
 
 
 def _check_state(state: BundledState, who: Sequence[Who]) -> None:

@@ -43,8 +43,8 @@ class Numbers:
 
     def __init__(self, script: AssistantScript) -> None:
         self._strangers: Mapping[str, Mapping[str, str]] = state.read(script, STRANGERS)
-        named = EntityProfile.objects.filter(assistant=script.pk).values_list("entity", "name")
-        self._names = dict(named)
+        rows = EntityProfile.objects.filter(assistant=script.pk).values_list("entity", "name")
+        self._names = dict(rows)
         self._numbers: dict[str, int] = {}
         self._channels: dict[str, str] = {}
         self.who: list[dict[str, str]] = []
@@ -150,17 +150,17 @@ def accounts_alike(who: Sequence[Who]) -> dict[int, AccountDB]:
     They are only candidates: an equal name does not make them the same person.
     """
     known = players(who)
-    found = accounts_named(who[number - 1].name for number in known.values())
-    return {number: found[name] for name, number in known.items() if name in found}
+    accounts = accounts_named(who[number - 1].name for number in known.values())
+    return {number: accounts[name] for name, number in known.items() if name in accounts}
 
 
 def players(who: Sequence[Who]) -> dict[str, int]:
     """Numbers of a file's accounts by name in lower case, without names that occur twice."""
-    named = [
+    pairs = [
         (_lower(each.name), number) for number, each in enumerate(who, 1) if each.kind == "account"
     ]
-    count = Counter(name for name, _ in named)
-    return {name: number for name, number in named if name and count[name] == 1}
+    count = Counter(name for name, _ in pairs)
+    return {name: number for name, number in pairs if name and count[name] == 1}
 
 
 def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
@@ -169,19 +169,19 @@ def accounts_named(names: Iterable[str]) -> dict[str, AccountDB]:
     A name that two accounts have in different case is ambiguous, and left out. Thousands of names
     share a statement, since each statement reads the whole table.
     """
-    wanted = sorted({name.strip() for name in names} - {""})
-    found, twice = dict[str, AccountDB](), set[str]()
+    distinct_names = sorted({name.strip() for name in names} - {""})
+    accounts, twice = dict[str, AccountDB](), set[str]()
     people = AccountDB.objects.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
     people = people.alias(lower=Lower("username"))
-    for start in range(0, len(wanted), AT_ONCE):
-        some = wanted[start : start + AT_ONCE]
+    for start in range(0, len(distinct_names), AT_ONCE):
+        some = distinct_names[start : start + AT_ONCE]
         # SQLite lowers only A to Z; names with other letters are found in their exact case.
         alike = Q(lower__in=[_lower(name) for name in some]) | Q(username__in=some)
         for account in people.filter(alike):
             name = _lower(str(account.username))
-            if found.setdefault(name, account) != account:
+            if accounts.setdefault(name, account) != account:
                 twice.add(name)
-    return {name: account for name, account in found.items() if name not in twice}
+    return {name: account for name, account in accounts.items() if name not in twice}
 
 
 def _lower(name: str) -> str:

@@ -99,11 +99,11 @@ def show_bundle(
         key: name of the assistant in this game; "": the same as in the other.
         people: names of accounts here, by the names of the players in the other game.
     """
-    shown, _, _ = _judge(bundle, key, people or {})
-    shown = replace(
-        shown, alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)]
+    preview, _, _ = _judge(bundle, key, people or {})
+    preview = replace(
+        preview, alike=[_named(bundle.who[number - 1]) for number in accounts_alike(bundle.who)]
     )
-    return Result(not shown.problems, "\n".join(_lines(shown)), shown)
+    return Result(not preview.problems, "\n".join(_lines(preview)), preview)
 
 
 def _judge(
@@ -118,7 +118,7 @@ def _judge(
         kind = kind if problems else refused.problem
         problems = [refused.message, *problems]
     # `one_line`: text from a file must not be able to imitate lines of our own.
-    shown = BundleShown(
+    preview = BundleShown(
         key=name,
         name=one_line(head.name, 100),
         game=one_line(head.game, 100),
@@ -133,7 +133,7 @@ def _judge(
         alike=[],
         problems=problems,
     )
-    return shown, same, kind
+    return preview, same, kind
 
 
 def _named(who: Who) -> str:
@@ -224,9 +224,9 @@ def import_bundle(
         enable: it answers from now on; else it is silent until it is started.
         by, maker: as in `create_assistant`.
     """
-    given = {"location": location, "enable": enable, "maker": maker}
+    options = {"location": location, "enable": enable, "maker": maker}
     stops = emergency.count_of_stops()
-    return moving(import_steps(bundle, key, people or {}, by, given, stops), is_patient=True)
+    return moving(import_steps(bundle, key, people or {}, by, options, stops), is_patient=True)
 
 
 def import_steps(
@@ -247,9 +247,9 @@ def import_steps(
     by = by or str(getattr(maker, "key", ""))
     # The account, since a player may have left the body by the time rights are checked again.
     asker = getattr(maker, "account", None) or maker
-    shown, same, kind = _judge(bundle, key, people)
-    if shown.problems:
-        return Result(False, "\n".join(_lines(shown)), problem=kind)
+    preview, same, kind = _judge(bundle, key, people)
+    if preview.problems:
+        return Result(False, "\n".join(_lines(preview)), problem=kind)
     ids, number = Ids(bundle.who, same), arriving.begin()
     try:
         yield from storing(number, bundle, ids)
@@ -259,21 +259,21 @@ def import_steps(
         # An emergency stop of all meanwhile could not reach an assistant that was not there yet.
         given = {**given, "enable": given["enable"] and stops == emergency.count_of_stops()}
         # The path is noted before the file is written, so that a crash in between leaves no file.
-        path = _record_path(shown.key, bundle)
+        path = _record_path(preview.key, bundle)
         if not arriving.note_file(number, str(path or "")):
             return Result.conflict(TAKEN_OUT)
         record = _save_record(path, bundle)
         with signed(by):
-            made = _create(shown, bundle, ids, number, record, given)
+            result = _create(preview, bundle, ids, number, record, given)
     except ImportFileError as error:
         return Result.unavailable(f"Nothing is stored: {error}.")
     finally:
         arriving.end(number)
-    if not made.ok:
-        return made.as_refusal()
-    indexing.soon(made.data.script)
-    message = _arrival_message(made.data.script, bundle, enable=given["enable"])
-    return Result(True, message, made.data)
+    if not result.ok:
+        return result.as_refusal()
+    indexing.soon(result.data.script)
+    message = _arrival_message(result.data.script, bundle, enable=given["enable"])
+    return Result(True, message, result.data)
 
 
 def _refusal(
@@ -307,12 +307,12 @@ def _create(
     given: Mapping[str, Any],
 ) -> Result[Creation]:
     # All in one transaction, and what is in memory undone with it: see `take_back`.
-    made: Result[Creation] | None = None
+    result: Result[Creation] | None = None
     try:
         with transaction.atomic():
             if not arriving.arrive(number, len(bundle.memories), len(bundle.profiles)):
                 return Result.conflict(TAKEN_OUT)
-            made = create_assistant(
+            result = create_assistant(
                 shown.key,
                 location=given["location"],
                 desc=bundle.manifest.desc,
@@ -321,16 +321,16 @@ def _create(
                 maker=given["maker"],
                 number=number,
             )
-            if made.ok:
-                store(made.data.script, bundle, ids)
-                _record_import(made.data.script, bundle, shown, record)
+            if result.ok:
+                store(result.data.script, bundle, ids)
+                _record_import(result.data.script, bundle, shown, record)
             else:
                 transaction.set_rollback(True)
     # BaseException, since a cancelled Deferred and the end of the process must not leave half.
     except BaseException:
-        take_back(made)
+        take_back(result)
         raise
-    return made
+    return result
 
 
 def _record_import(

@@ -45,7 +45,7 @@ def storing(number: int, bundle: Bundle, ids: Ids) -> Steps[None]:
 def _store_memories(
     number: int, keys: list[str], first: int, lines: Sequence[MemoryLine], ids: Ids
 ) -> None:
-    found = {
+    memories = {
         key: Recollection(
             key=key,
             kind=line.kind,
@@ -64,11 +64,11 @@ def _store_memories(
         )
         for key, line in zip(keys[first : first + len(lines)], lines, strict=True)
     }
-    named = list(zip(found, lines, strict=True))
+    pairs = list(zip(memories, lines, strict=True))
     with transaction.atomic():
-        terms = {key: line.terms for key, line in named if line.terms is not None}
-        rows.insert(number, found.values(), terms)
-        rows.note_consolidated(number, [key for key, line in named if line.is_consolidated])
+        terms = {key: line.terms for key, line in pairs if line.terms is not None}
+        rows.insert(number, memories.values(), terms)
+        rows.note_consolidated(number, [key for key, line in pairs if line.is_consolidated])
 
 
 def _profile(number: int, line: ProfileLine, keys: list[str], ids: Ids) -> EntityProfile:

@@ -107,8 +107,8 @@ async def _run(steps: Steps[Result[T]], is_patient: bool) -> Result[T]:
     while True:
         try:
             with _ROOM.place(MOST_AT_ONCE):
-                found: Result[T] = await paced(steps)
-                return found
+                result: Result[T] = await paced(steps)
+                return result
         except GameBusyError:
             if not is_patient:
                 return Result.unavailable(BUSY)
@@ -163,8 +163,8 @@ def save_assistant(script: AssistantScript, *, by: str = "") -> Deferred[Result[
     """Export an assistant into a new file in the game's folder, for its owner's eyes alone."""
 
     def steps() -> Steps[Result[Exported]]:
-        found = yield from _packing(script, by)
-        return _saved(script, *found.data) if found.ok else found.as_refusal()
+        packed = yield from _packing(script, by)
+        return _saved(script, *packed.data) if packed.ok else packed.as_refusal()
 
     return moving(steps())
 
@@ -286,8 +286,8 @@ def _settings(script: AssistantScript) -> tuple[dict[str, Any], list[str]]:
 def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, list[int]]]:
     # Returns the lines, and the primary keys of the rows in the same order.
     lines, places, packed = dict[str, int](), list[int](), BytesIO()
-    found = rows.of(script.pk).order_by("id")
-    names = found.values_list("id", "key")
+    memories = rows.of(script.pk).order_by("id")
+    names = memories.values_list("id", "key")
     # Paged by primary key, not by offset, since rows may come and go between two steps.
     while some := list(names.filter(id__gt=places[-1] if places else 0)[:AT_ONCE]):
         for number, key in some:
@@ -295,7 +295,7 @@ def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, l
             lines[key] = len(places)
         yield
     for first in range(0, len(places), AT_ONCE):
-        some_rows = found.filter(id__in=places[first : first + AT_ONCE])
+        some_rows = memories.filter(id__in=places[first : first + AT_ONCE])
         packed.write(file.lines_of(_memory(row, numbers, lines) for row in some_rows))
         yield
     return packed.getvalue(), places
@@ -323,10 +323,10 @@ def _memory(row: Memory, numbers: Numbers, lines: Mapping[str, int]) -> dict[str
 
 
 def _profiles(script: AssistantScript, numbers: Numbers, places: Sequence[int]) -> Steps[bytes]:
-    found = EntityProfile.objects.filter(assistant=script.pk).order_by("id")
-    there, packed = list(found.values_list("id", flat=True)), BytesIO()
+    profiles = EntityProfile.objects.filter(assistant=script.pk).order_by("id")
+    there, packed = list(profiles.values_list("id", flat=True)), BytesIO()
     for first in range(0, len(there), AT_ONCE):
-        some = found.filter(id__in=there[first : first + AT_ONCE])
+        some = profiles.filter(id__in=there[first : first + AT_ONCE])
         packed.write(file.lines_of(_profile(row, numbers, places) for row in some))
         yield
     return packed.getvalue()
@@ -362,12 +362,12 @@ def _state(script: AssistantScript, numbers: Numbers) -> dict[str, Any]:
     projects = dict(read("projects"))
     if slots := projects.get("slots"):
         projects["slots"] = {key: _with_person_number(slot, numbers) for key, slot in slots.items()}
-    wanted = {name: map(numbers.person, read(name)) for name in ("unremembered", "muted_by")}
+    people = {name: map(numbers.person, read(name)) for name in ("unremembered", "muted_by")}
     return {
         "goals": dict(read("current_goals")),
         "notes": [_with_person_number(each, numbers) for each in read("notes")],
         "projects": projects,
-        **{name: [ref for ref in refs if ref] for name, refs in wanted.items()},
+        **{name: [ref for ref in refs if ref] for name, refs in people.items()},
     }
 
 

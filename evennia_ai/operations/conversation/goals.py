@@ -74,8 +74,8 @@ def list_goals(script: AssistantScript) -> Result[Goals]:
         ]
     clocks = stored_goals.clocks_of(script)
     rows = [_row(stored, goal, clocks) for goal in goals.active(stored)]
-    ended = [_row(stored, goal, clocks) for goal in closed]
-    return Result(True, "\n".join(lines), Goals(rows, ended))
+    closed_rows = [_row(stored, goal, clocks) for goal in closed]
+    return Result(True, "\n".join(lines), Goals(rows, closed_rows))
 
 
 def _row(stored: goals.StoredGoals, goal: goals.StoredGoal, clocks: Clocks) -> Goal:
@@ -97,10 +97,10 @@ def _row(stored: goals.StoredGoals, goal: goals.StoredGoal, clocks: Clocks) -> G
 
 def _next_at(timing: Timing, clocks: Clocks) -> str | None:
     # In real time; None for a time that is past for good, or never comes.
-    left = clocks[timing["clock"]].until(timing)
-    if math.isinf(left) or (timing["is_begun"] and not timing["is_daily"]):
+    seconds = clocks[timing["clock"]].until(timing)
+    if math.isinf(seconds) or (timing["is_begun"] and not timing["is_daily"]):
         return None
-    return iso(clocks[REAL].now + left)
+    return iso(clocks[REAL].now + seconds)
 
 
 def add_goal(
@@ -163,14 +163,14 @@ def show_notes(script: AssistantScript, being: Being) -> Result[Notebook]:
     """
     person = incoming.person_of(being)
     stored = state.read(script, "notes")
-    shown = [note for note in stored if not note["is_private"] or note["person"] == person]
+    notes = [note for note in stored if not note["is_private"] or note["person"] == person]
     rows: list[NotebookEntry] = [
         {"number": note["number"], "at": day_of(iso(note["at"])), "text": str(note["text"])}
-        for note in shown
+        for note in notes
     ]
-    count = len(stored) - len(shown)
+    count = len(stored) - len(notes)
     lines = [f"{row['number']:>4}  {row['at']}  {row['text']}" for row in rows]
     if count:
         lines.append(f"  and {count} of private talks with others")
-    listed = "\n".join(lines) or "  nothing"
-    return Result(True, f"{script.key}'s notebook:\n{listed}", Notebook(rows, count))
+    text = "\n".join(lines) or "  nothing"
+    return Result(True, f"{script.key}'s notebook:\n{text}", Notebook(rows, count))

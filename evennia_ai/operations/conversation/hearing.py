@@ -261,13 +261,13 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
     work, body = script.work, script.obj
     if work is None or body is None:
         return _not_running(script)
-    found = listened(work.decisions.newest(), list(_names(body)))
+    lately = listened(work.decisions.newest(), list(_names(body)))
     message = {
         Hears.WELL: f"{script.key} hears what is said here.",
         Hears.UNKNOWN: _unknown(script, own_commands),
-        Hears.NOTHING: _deaf(script, found, own_commands),
-    }[found.hears]
-    return Result(found.hears is not Hears.NOTHING, message, found)
+        Hears.NOTHING: _deaf(script, lately, own_commands),
+    }[lately.hears]
+    return Result(lately.hears is not Hears.NOTHING, message, lately)
 
 
 def _names(body: GameObject) -> Iterable[str]:
@@ -290,13 +290,13 @@ def _unknown(script: AssistantScript, own_commands: Mapping[str, str]) -> str:
     )
 
 
-def _deaf(script: AssistantScript, found: Hearing, own_commands: Mapping[str, str]) -> str:
+def _deaf(script: AssistantScript, lately: Hearing, own_commands: Mapping[str, str]) -> str:
     now = script.clock.seconds()
-    ago = timedelta(seconds=max(0, round(now - (found.newest_bare_at or now))))
-    some = "nothing" if not found.marked else "not all that is said"
+    ago = timedelta(seconds=max(0, round(now - (lately.newest_bare_at or now))))
+    some = "nothing" if not lately.marked else "not all that is said"
     whose = f" {_named(own_commands)}." if own_commands else ""
     return (
-        f"{script.key}: I hear {some} when somebody speaks here. {found.bare} of what people said "
+        f"{script.key}: I hear {some} when somebody speaks here. {lately.bare} of what people said "
         f"came as bare text (the newest {ago} ago), which tells neither who speaks nor how.{whose} "
         f"What to do: there, right before its own msg, add {HOW} with the bare words, "
         f'and of a whisper evennia_ai.hear(target, words, caller, "whisper"). {WHERE}'

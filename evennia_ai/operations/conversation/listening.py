@@ -91,13 +91,13 @@ def _drop_open_speech(script: Assistant, place: str) -> None:
     # What was said openly in the room is dropped, even while the model works on it; and so is an
     # autonomous turn that is under way, since the assistant is in the room where it is to be quiet.
     work = script.work
-    said = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
-    spoken = {item["id"] for item in said}
+    speech = [item for item in work.inbox if item["source"] in SPOKEN and item["place"] == place]
+    spoken = {item["id"] for item in speech}
     own = work.busy.difference(item["id"] for item in work.inbox)
     state.void_turns(work, own | spoken)
-    work.decisions.note([item["number"] for item in said], "hushed", "before it was answered")
-    if said:
-        aside.forget(script, said)
+    work.decisions.note([item["number"] for item in speech], "hushed", "before it was answered")
+    if speech:
+        aside.forget(script, speech)
     work.conversations.end(talk_of(Source.SAY, place))
 
 
@@ -116,15 +116,15 @@ def set_channel(
             addressed), or "leave".
         person: must be allowed to listen to the channel too; None for code.
     """
-    found = search_channel(name.strip())
-    if len(found) != 1:
+    channels = search_channel(name.strip())
+    if len(channels) != 1:
         # Without those that are closed to the person.
         known = (c for c in ChannelDB.objects.all() if person is None or lets(c, person, "listen"))
-        listed = ", ".join(sorted(channel.key for channel in known)) or "none"
-        return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {listed}.")
+        names = ", ".join(sorted(channel.key for channel in known)) or "none"
+        return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {names}.")
     if mode not in MODES:
         return Result.invalid(f"{mode!r} is not a way to use a channel: {', '.join(MODES)}.")
-    channel, who = found[0], script.key
+    channel, who = channels[0], script.key
     if script.obj is None:
         return Result.conflict(f"{who} has no body that could listen to {channel.key}.")
     configs = dict(state.read(script, "channel_configs"))

@@ -69,31 +69,31 @@ class Questions:
 
 def questions(person: Being, *, is_staff: bool) -> Result[Questions]:
     """List the open questions that a person may answer."""
-    found = [
+    entries = [
         (script, question)
         for script in list_assistants()
         if script.work is not None
         for question in approvals.pending(script)
         if approvals.may_answer(script, question, person, is_staff=is_staff)
     ]
-    if not found:
+    if not entries:
         return Result(True, "There are no questions for you.", Questions([]))
-    found.sort(key=lambda entry: entry[1].number)
+    entries.sort(key=lambda entry: entry[1].number)
     lines: list[str] = []
-    shown: list[AskedQuestion] = []
+    question_rows: list[AskedQuestion] = []
     used = cache(today_of)  # one assistant may ask several
-    for script, question in found:
+    for script, question in entries:
         is_asked = person_of(person) in question.people
         is_stalled = not (is_asked or approvals.asked_are_here(question.people))
         question = approvals.as_seen(question, script, person)
         lines.append(question.row(is_stalled=is_stalled))
         name = name_before(script, person)
         today = used(script) if is_staff else ""
-        shown.append(_as_data(question, name, today, is_stalled=is_stalled))
-    typed = "\nAnswer with: assistant answer <number> yes | no"
-    if any(item["is_stalled"] for item in shown):
-        typed += "\nYou can also take over or drop a stalled one: take | drop"
-    return Result(True, "\n".join(lines), Questions(shown)).with_typed(typed)
+        question_rows.append(_as_data(question, name, today, is_stalled=is_stalled))
+    hint = "\nAnswer with: assistant answer <number> yes | no"
+    if any(item["is_stalled"] for item in question_rows):
+        hint += "\nYou can also take over or drop a stalled one: take | drop"
+    return Result(True, "\n".join(lines), Questions(question_rows)).with_typed(hint)
 
 
 def _as_data(question: Question, name: str, today: str, *, is_stalled: bool) -> AskedQuestion:
@@ -139,8 +139,8 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
     entry = approvals.find(number)
     if entry is None:
         why = approvals.why_closed(number)
-        refused = Result.invalid(f"No question {number} is open{f': {why}' if why else ''}.")
-        return succeed(refused.with_typed(" List them with: assistant questions"))
+        result = Result.invalid(f"No question {number} is open{f': {why}' if why else ''}.")
+        return succeed(result.with_typed(" List them with: assistant questions"))
     script, question = entry
     if not approvals.may_answer(script, question, person, is_staff=is_staff):
         return succeed(Result.invalid(f"You were not asked question {number}."))
@@ -151,10 +151,10 @@ def answer(number: int, person: Being, text: str, *, is_staff: bool) -> Deferred
     if act is not None and (is_staff or question.is_waited_for):
         return succeed(act(script, question, person))
     choices = expected(question.asking.choices)
-    said = one_line(text, MOST_QUOTED)
+    quoted = one_line(text, MOST_QUOTED)
     return succeed(
         Result.invalid(
-            f"Question {number} is still open: {said!r} is not an answer. Answer with one of: "
+            f"Question {number} is still open: {quoted!r} is not an answer. Answer with one of: "
             f"{choices}."
         )
     )

@@ -132,10 +132,10 @@ def _exported(message: Message, look: PrivateView) -> Message:
     owner = message.get(PRIVATE_TO)
     if owner is None or look.may_see(person_audience(owner)):
         return message
-    given = {} if message.get("content") is None else {"content": masked(str(message["content"]))}
+    changes = {} if message.get("content") is None else {"content": masked(str(message["content"]))}
     for call in message.get("tool_calls") or ():
         call["function"] = {"name": _known_tool(call["function"]["name"]), "arguments": "{}"}
-    return {**message, **given}
+    return {**message, **changes}
 
 
 def _known_tool(name: str) -> str:
@@ -178,21 +178,23 @@ def _text_of(message: Message, content: str) -> str:
 
 def _speaker(content: str) -> str:
     # Of the last line: messages that were answered together are one text.
-    found = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
-    return found["name"] if found else ""
+    match = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
+    return match["name"] if match else ""
 
 
 def _call_text(function: Mapping[str, Any]) -> str:
     # Such as `whispers to Tom: "hello"`, or a tool with its arguments.
     name = str(function["name"])
     try:
-        given = json.loads(function["arguments"])
+        arguments = json.loads(function["arguments"])
     except ValueError:  # a model may write arguments that are not JSON
-        given = None
-    words = given.get("message", given.get("action")) if isinstance(given, dict) else None
+        arguments = None
+    words = (
+        arguments.get("message", arguments.get("action")) if isinstance(arguments, dict) else None
+    )
     if name not in _SAID_TO or not isinstance(words, str):
         return f"uses {name} {function['arguments']}"
-    to = f" to {one_line(str(given['target']), 60)}" if given.get("target") else ""
+    to = f" to {one_line(str(arguments['target']), 60)}" if arguments.get("target") else ""
     return f"{_SAID_TO[name]}{to}: {quote(words)}"
 
 
@@ -280,7 +282,7 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
         return Result.not_found(
             f"You asked {script.key} nothing by the name {name!r} within a day."
         )
-    asked = AskedTask(
+    request = AskedTask(
         task.name,
         task.state,
         task.answer,
@@ -289,7 +291,7 @@ def find_request(script: AssistantScript, person: Being | None, name: str) -> Re
         iso(task.began_at),
         iso(task.ends_at),
     )
-    return Result(True, f"{script.key}: {task.answer or task.state}", asked)
+    return Result(True, f"{script.key}: {task.answer or task.state}", request)
 
 
 def ask(
@@ -308,14 +310,14 @@ def _run(
     script: AssistantScript, words: str, person: Being | None, *, is_order: bool, name: str
 ) -> Deferred[Result[Told]]:
     try:
-        begun = requests.begin(script, words, person, is_order=is_order, name=name)
+        request = requests.begin(script, words, person, is_order=is_order, name=name)
     except NoAnswerError as error:
         return succeed(_refusal(error))
 
     def done(answer: str) -> Result[Told]:
-        return Result(True, f"{script.key}: {answer}", Told(answer, begun.number))
+        return Result(True, f"{script.key}: {answer}", Told(answer, request.number))
 
-    return begun.answer.addCallbacks(done, _failed)
+    return request.answer.addCallbacks(done, _failed)
 
 
 def _failed(failure: Failure) -> Result[Told]:

@@ -134,10 +134,10 @@ def _model(text: str) -> Result[Any]:
 def _past(script: AssistantScript, moment: str) -> Result[Any]:
     # The data are the settings and the names of those that the audit log does not hold in full; the
     # message says which version of the assistant that was, and when.
-    found = audit_state(script, at=moment)
-    if not found.ok:
-        return found
-    known: Any = found.data.state["settings"]
+    result = audit_state(script, at=moment)
+    if not result.ok:
+        return result
+    known: Any = result.data.state["settings"]
     # None for each: a setting that the assistant had no value of then is the default now too.
     values: dict[str, Any] = dict.fromkeys(set(ATTRIBUTES) - set(STATE) - set(NOT_OF_ANSWERS))
     missing = []
@@ -149,7 +149,9 @@ def _past(script: AssistantScript, moment: str) -> Result[Any]:
         else:
             missing.append(name)
             del values[name]
-    return Result(True, f"version {found.data.version}, {found.data.at}", (values, tuple(missing)))
+    return Result(
+        True, f"version {result.data.version}, {result.data.at}", (values, tuple(missing))
+    )
 
 
 def _edit(script: AssistantScript, values: dict[str, Any], part: str, text: str) -> str:

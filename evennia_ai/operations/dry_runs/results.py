@@ -101,8 +101,8 @@ def _deed(intent: Intent) -> Deed:
     call = intent.call
     spec = SPECS.get(call.name)
     speaks = spec is not None and call.name in SPEAKING
-    named = (way_of(spec).words or MESSAGE) if spec is not None and speaks else ()
-    spoken = next((name for name in named if name in call.arguments), "")
+    names = (way_of(spec).words or MESSAGE) if spec is not None and speaks else ()
+    spoken = next((name for name in names if name in call.arguments), "")
     words = str(call.arguments[spoken]) if spoken else ""
     rest = {name: value for name, value in call.arguments.items() if name != spoken}
     others = ", ".join(f"{name}: {_as_text(value)}" for name, value in rest.items())

@@ -172,10 +172,10 @@ def _prepare(
 ) -> Result[Any] | tuple[Speaker, list[tuple[str, Changes]]]:
     if problem := _problem(script, trial):
         return problem
-    found = speaker_of(script, visitor, trial.person, look)
-    if not found.ok:
-        return found
-    speaker = found.data
+    result = speaker_of(script, visitor, trial.person, look)
+    if not result.ok:
+        return result
+    speaker = result.data
     if _heard(script, trial, speaker.being) is None:
         return Result.invalid("There are no words in that, so nobody would hear anything.")
     changed = changes_of(script, variant)
@@ -270,29 +270,29 @@ async def _side(
         return DrySide(title, heard_row(record), False, "it would not answer that")
     _note_obstacles(stand_in, record)
     dry = turn.begin(stand_in, _event(stand_in, record, speaker))
-    ended = ""
+    ending = ""
     running = Deferred.fromCoroutine(turn.run(dry, script, stand_in, speaker.is_named))
     try:
         await running.addTimeout(seconds, script.clock)
     except DeadlineError:
-        ended = f"it was cut off after {seconds:g} seconds, the longest that a trial may take"
+        ending = f"it was cut off after {seconds:g} seconds, the longest that a trial may take"
     # An emergency stop ends the whole dry run, not only this side.
     except CancelledError:
         raise
     except (ConfigurationError, StaleEpochError) as error:
-        ended = str(error)
+        ending = str(error)
     except Exception as error:  # the steps before the failure are shown all the same
         signals.log_fault(f"{script.key}: a trial failed, {type(error).__name__}", error)
-        ended = f"something failed inside the game ({type(error).__name__}); its log has more"
-    return side_of(title, stand_in, record, dry, ended)
+        ending = f"something failed inside the game ({type(error).__name__}); its log has more"
+    return side_of(title, stand_in, record, dry, ending)
 
 
 def _heard(script: Assistant, trial: Trial, being: Being) -> Heard | None:
     if trial.way in LINES:
         return heard_as(script, being, trial.words, trial.way)
     subscribed = ChannelDB.objects.get_subscriptions(script.obj)
-    named = trial.way.removeprefix(CHANNEL)
-    channel = next(each for each in subscribed if each.key == named)
+    key = trial.way.removeprefix(CHANNEL)
+    channel = next(each for each in subscribed if each.key == key)
     return incoming.read_channel(trial.words, channel, being, {}, script.obj)
 
 

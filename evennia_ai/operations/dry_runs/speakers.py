@@ -52,19 +52,19 @@ def speaker_of(
         name: name of the speaker, or a number such as "#12"; "": the visitor.
         look: says if private words of another person are to be revealed.
     """
-    found: Result[Any] = Result(True, "", visitor)
+    result: Result[Any] = Result(True, "", visitor)
     if name.strip():
-        found = _being_named(name.strip())
-    if not found.ok:
-        return found
-    being = _body_of(found.data)
+        result = _being_named(name.strip())
+    if not result.ok:
+        return result
+    being = _body_of(result.data)
     if getattr(being, "assistant_script", None) is not None:
         return Result.invalid(f"{being.key} is an assistant; a message is tried as a person.")
     # Of the account, where one was named: a character that nobody puppets now leads to no player.
-    person, seen = incoming.person_of(found.data), names.name_of(being, script.obj)
-    called = {each.casefold() for each in (*names.called(being, script.obj), seen)}
+    person, visible_name = incoming.person_of(result.data), names.name_of(being, script.obj)
+    called = {each.casefold() for each in (*names.called(being, script.obj), visible_name)}
     is_known = person == incoming.person_of(visitor) or look.is_revealing
-    return Result(True, "", Speaker(being, seen, person, is_known, frozenset(called)))
+    return Result(True, "", Speaker(being, visible_name, person, is_known, frozenset(called)))
 
 
 def _being_named(name: str) -> Result[Any]:

@@ -40,13 +40,13 @@ class ReadOnlyAttributes:
         if name in self.changes:
             value = self.changes[name]
             return None if value is None else ReadOnlyAttribute(value, value)
-        found = self.script.attributes.find(name)
-        return None if found is None else ReadOnlyAttribute(found.db_value, found.value)
+        attribute = self.script.attributes.find(name)
+        return None if attribute is None else ReadOnlyAttribute(attribute.db_value, attribute.value)
 
     def get(self, name: str, default: object = None) -> Any:
         """The value of an attribute, or `default` where it is not set."""
-        found = self.find(name)
-        return default if found is None else found.value
+        attribute = self.find(name)
+        return default if attribute is None else attribute.value
 
 
 class StandIn:

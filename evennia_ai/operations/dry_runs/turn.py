@@ -159,7 +159,7 @@ class DryLimits:
             self.config.on_limit,
             None,
             self.stand_in.work.extensions,
-            lambda name, facts: None,
+            lambda name, details: None,
             lambda error: None,
         ).handle_limit_exceeded(hit)
         hit.reason = decision.reason

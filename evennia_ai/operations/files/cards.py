@@ -68,7 +68,7 @@ def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
         key: name of the assistant; "": the card's.
     """
     use = use_of(card)
-    shown = CardShown(
+    preview = CardShown(
         key=key or card.name,
         name=card.name,
         persona=use.persona,
@@ -77,12 +77,12 @@ def show_card(card: CharacterCard, key: str = "") -> Result[CardShown]:
         lore_texts=list(map(_entry_text, use.book.entries)),
         unused=_unused(use),
     )
-    return Result(True, "\n".join(_lines(shown)), shown)
+    return Result(True, "\n".join(_lines(preview)), preview)
 
 
 def _entry_text(entry: BookEntry) -> str:
-    said = "always" if entry.terms.is_constant else ", ".join(entry.keywords)
-    return f"{said}: {entry.text}"
+    keys = "always" if entry.terms.is_constant else ", ".join(entry.keywords)
+    return f"{keys}: {entry.text}"
 
 
 def _unused(use: CardUse) -> list[str]:
@@ -130,8 +130,8 @@ def refusal_of(card: CharacterCard, key: str, script: AssistantScript | None) ->
     if script is None and (refused := refuse_names(key or card.name, ())) is not None:
         return refused
     use = use_of(card)
-    found = prepare({"persona": use.persona, "card_notes": use.notes}, lambda _: UNSET)
-    return Result(False, f"{'; '.join(found.errors.values())}.") if found.errors else None
+    prepared = prepare({"persona": use.persona, "card_notes": use.notes}, lambda _: UNSET)
+    return Result(False, f"{'; '.join(prepared.errors.values())}.") if prepared.errors else None
 
 
 def import_card(
@@ -151,20 +151,20 @@ def import_card(
         script: the assistant; None: a new one is created.
         key, location, maker: for a new one, as in `create_assistant`; key "": the card's name.
     """
-    use, made = use_of(card), None
+    use, result = use_of(card), None
     try:
         with signed(by or str(getattr(maker, "key", ""))), transaction.atomic():
             if script is None:
-                made = create_assistant(
+                result = create_assistant(
                     key or card.name,
                     location=location,
                     persona=use.persona,
                     settings={"card_notes": use.notes} if use.notes else {},
                     maker=maker,
                 )
-                if not made.ok:
-                    return made.as_refusal()
-                bearer, message = made.data.script, made.message
+                if not result.ok:
+                    return result.as_refusal()
+                bearer, message = result.data.script, result.message
             else:
                 changes = {"persona": use.persona or None, "card_notes": use.notes or None}
                 changed = update_settings(script, changes)
@@ -174,7 +174,7 @@ def import_card(
             _store(bearer, card, use)
     # The transaction undoes what was stored; this undoes what is in memory.
     except BaseException:
-        take_back(made)
+        take_back(result)
         if script is not None:
             _read_anew(script)
         raise

@@ -41,8 +41,8 @@ class Saved:
 
 def save_history(script: AssistantScript, *, look: PrivateView | None = None) -> Result[Saved]:
     """Write an assistant's conversation, as chat messages, into a new file."""
-    found = export_history(script, look=look)
-    messages = found.data["messages"]
+    history = export_history(script, look=look)
+    messages = history.data["messages"]
     content = {"assistant": str(script.key), "messages": messages}
     try:
         at = datetime.fromtimestamp(script.clock.seconds(), UTC)
@@ -59,13 +59,13 @@ def save_known(
     script: AssistantScript, being: Being | str, *, by: str = "", look: PrivateView | None = None
 ) -> Result[Saved]:
     """Write all that is known of a person into a new file."""
-    found = export_known(script, being, by=by, look=look)
+    known = export_known(script, being, by=by, look=look)
     try:
-        path = _write(asdict(found.data), "memories", script.key, person_id(being))
+        path = _write(asdict(known.data), "memories", script.key, person_id(being))
     except OSError as error:
         return Result.unavailable(f"It could not be written: {error.strerror or error}.")
-    data = Saved(str(path), len(found.data.memories))
-    return Result(True, f"{found.message} The complete text is in {path}", data)
+    data = Saved(str(path), len(known.data.memories))
+    return Result(True, f"{known.message} The complete text is in {path}", data)
 
 
 def file_name(*parts: object, ending: str = "json") -> str:
@@ -90,9 +90,9 @@ def write_new(folder: Path, name: str, content: bytes) -> Path:
         OSError: it cannot be written; no part of it is left.
     """
     folder.mkdir(mode=_FOLDER_OF_OWNER, parents=True, exist_ok=True)
-    wanted = folder / name
+    base = folder / name
     for number in count():
-        path = wanted.with_stem(f"{wanted.stem}{f'-{number}' if number else ''}")
+        path = base.with_stem(f"{base.stem}{f'-{number}' if number else ''}")
         # O_EXCL: nothing is overwritten, and no link is followed that somebody put there.
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _ONLY_OWNER)

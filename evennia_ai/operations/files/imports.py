@@ -52,10 +52,10 @@ def read_import(name: str, most: int = MOST_BYTES) -> bytes:
 
 
 def _folder() -> Path:
-    named = getattr(settings, FOLDER, GAME_SETTINGS[FOLDER].default)
-    if not (isinstance(named, str) and named.strip()):
+    setting = getattr(settings, FOLDER, GAME_SETTINGS[FOLDER].default)
+    if not (isinstance(setting, str) and setting.strip()):
         raise ImportFileError(f"{FOLDER} names no folder, so nothing can be imported by name")
-    return (Path(settings.GAME_DIR) / named).resolve()
+    return (Path(settings.GAME_DIR) / setting).resolve()
 
 
 def _listed(folder: Path) -> str:
@@ -113,10 +113,10 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: a name occurs twice; some programs take the first value, others the last.
     """
-    read = dict(pairs)
-    if len(read) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise ValueError("a name is repeated")
-    return read
+    return mapping
 
 
 def _check_yaml(text: str) -> None:

@@ -80,10 +80,10 @@ class PackFile(TypedDict):
 def read(raw: bytes) -> Result[LorePack]:
     """Read and check a pack from a YAML or JSON file."""
     try:
-        given = parse_plain(raw, LONGEST_PACK)
+        data = parse_plain(raw, LONGEST_PACK)
     except ImportFileError as error:
         return Result(False, f"That lore pack cannot be used: {error}.")
-    return read_given(given)
+    return read_given(data)
 
 
 def read_given(given: object) -> Result[LorePack]:
@@ -132,14 +132,14 @@ def _plan(pack: LorePack) -> _Plan:
         ImportFileError: an entry's audience does not exist, or there would be too much lore.
     """
     stored = {row.key: row for row in rows.of(rows.SHARED, kind=MemoryKind.LORE)}
-    plan, problems, met = _Plan([], [], [], 0), list[str](), set[str]()
+    plan, problems, keys = _Plan([], [], [], 0), list[str](), set[str]()
     for packed in pack.entries:
         audience, place, problem = audience_of(packed.audience)
         if problem:
             problems.append(f"entry {packed.terms.entry!r}.audience: {problem}")
             continue
         key, terms = _key_and_terms(pack.name, packed, stored)
-        met.add(key)
+        keys.add(key)
         columns = _columns(packed, terms, audience, place)
         row = stored.get(key)
         if row is None:
@@ -159,7 +159,7 @@ def _plan(pack: LorePack) -> _Plan:
         raise ImportFileError("; ".join(problems[:MOST_PROBLEMS]))
     if pack.name != OWN:  # staff write that one here, so no file need have all of it
         book = lore.of_book(rows.SHARED, pack.name)
-        plan.gone.extend(row.key for row in book if row.key not in met)
+        plan.gone.extend(row.key for row in book if row.key not in keys)
     if len(stored) + len(plan.new) - len(plan.gone) > MOST_LORE:
         raise ImportFileError(f"there would be more than {MOST_LORE:,} entries of lore")
     return replace(plan, same=len(pack.entries) - len(plan.new) - len(plan.other))
@@ -192,13 +192,13 @@ def _columns(packed: PackedLore, terms: LoreTerms, audience: str, place: str) ->
 
 def list_packs() -> Result[Packs]:
     """List the packs of the game."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for terms in rows.of(rows.SHARED, kind=MemoryKind.LORE).values_list("terms", flat=True):
         name = lore.terms_of(terms).book or OWN
-        found[name] = found.get(name, 0) + 1
-    lines = [f"  {name}: {counted(count, 'entries')}" for name, count in sorted(found.items())]
-    listed = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
-    return Result(True, f"{listed}\nOne by one: aimemory lore", Packs(found))
+        counts[name] = counts.get(name, 0) + 1
+    lines = [f"  {name}: {counted(count, 'entries')}" for name, count in sorted(counts.items())]
+    text = "\n".join(["Lore packs:", *lines]) if lines else "There is no lore yet."
+    return Result(True, f"{text}\nOne by one: aimemory lore", Packs(counts))
 
 
 def export_pack(name: str = OWN) -> Result[PackFile]:
@@ -211,8 +211,8 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
         check_name(name)
     except ImportFileError as error:
         return Result(False, f"{error}.")
-    found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("id")
-    terms = ((row, lore.terms_of(row.terms)) for row in found)
+    memories = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("id")
+    terms = ((row, lore.terms_of(row.terms)) for row in memories)
     entries = [written(_packed(row, each)) for row, each in terms if (each.book or OWN) == name]
     if not entries and name != OWN:
         message = f"There is no lore pack {name}. {list_packs().message}"
@@ -221,15 +221,15 @@ def export_pack(name: str = OWN) -> Result[PackFile]:
 
 
 def _packed(row: Memory, terms: LoreTerms) -> PackedLore:
-    named = replace(terms, entry=terms.entry or row.key)
+    own_terms = replace(terms, entry=terms.entry or row.key)
     audience = words_of_audience(row.audience, row.place)
-    return PackedLore(row.text, tuple(row.tags), audience, row.importance, named)
+    return PackedLore(row.text, tuple(row.tags), audience, row.importance, own_terms)
 
 
 def save_pack(name: str = OWN) -> Result[str]:
     """Write a pack into a new JSON file; the data is its path."""
-    found = export_pack(name)
-    if not found.ok:
-        return found.as_refusal()
-    content = json.dumps(found.data, ensure_ascii=False, indent=1).encode()
-    return save_export(f"lore-{name}", "json", content).after(f"{found.message}.")
+    pack = export_pack(name)
+    if not pack.ok:
+        return pack.as_refusal()
+    content = json.dumps(pack.data, ensure_ascii=False, indent=1).encode()
+    return save_export(f"lore-{name}", "json", content).after(f"{pack.message}.")

@@ -68,11 +68,11 @@ class RemovedLore:
 
 def list_lore() -> Result[AllLore]:
     """List all lore, the most important first."""
-    found = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
-    listed = rows_of(found)
-    lines = [_line(row) for row in listed]
+    memories = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
+    entries = rows_of(memories)
+    lines = [_line(row) for row in entries]
     none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
-    return Result(True, "\n".join(lines) or none, AllLore(listed))
+    return Result(True, "\n".join(lines) or none, AllLore(entries))
 
 
 def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) -> Result[LorePart]:
@@ -88,16 +88,16 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
     known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
     columns = known.order_by("-importance", "pk").values_list("pk", "text", "tags")
     # In Python: keywords are a JSON column, and SQLite ignores case only for A to Z.
-    found = [
+    matching = [
         number
         for number, content, tags in columns
         if words in " ".join((content, *tags)).casefold()
     ]
-    shown = found[max(0, after) : max(0, after) + limit]
-    listed = rows_of(known.filter(pk__in=shown).order_by("-importance", "pk"))
-    lines = [_line(row) for row in listed]
-    none = "No lore contains these words." if found or text else "There is no lore yet."
-    return Result(True, "\n".join(lines) or none, LorePart(listed, len(found)))
+    page = matching[max(0, after) : max(0, after) + limit]
+    entries = rows_of(known.filter(pk__in=page).order_by("-importance", "pk"))
+    lines = [_line(row) for row in entries]
+    none = "No lore contains these words." if matching or text else "There is no lore yet."
+    return Result(True, "\n".join(lines) or none, LorePart(entries, len(matching)))
 
 
 def show_lore(key: str | int) -> Result[OneLore]:
@@ -191,9 +191,9 @@ def remove_lore(key: str | int, *, by: str = "") -> Result[RemovedLore]:
 def find_lore(key: str | int) -> Memory | None:
     """Find an entry of lore by its key or its number."""
     number = number_of(key)
-    wanted: dict[str, Any] = {"key": key} if number is None else {"pk": number}
-    found: Memory | None = rows.of(rows.SHARED, kind=MemoryKind.LORE, **wanted).first()
-    return found
+    filters: dict[str, Any] = {"key": key} if number is None else {"pk": number}
+    memory: Memory | None = rows.of(rows.SHARED, kind=MemoryKind.LORE, **filters).first()
+    return memory
 
 
 def _changed(key: str, change: str, by: str) -> Result[OneLore]:
@@ -232,13 +232,13 @@ def words_of_audience(audience: str, place: str) -> str:
 
 def audience_of(words: str) -> tuple[str, str, str]:
     """Read an audience; returns it, the place to store with it, and the problem, or ""."""
-    given = " ".join(words.split())
-    kind = given.casefold()
+    text = " ".join(words.split())
+    kind = text.casefold()
     if kind == WORLD:
         return WORLD, "", ""
     if kind.startswith(ROOM):
-        return _room(given[len(ROOM) :].strip())
-    if kind.startswith(FACTION) and (name := given[len(FACTION) :].strip()):
+        return _room(text[len(ROOM) :].strip())
+    if kind.startswith(FACTION) and (name := text[len(FACTION) :].strip()):
         if len(name) <= LONGEST_FACTION:
             return faction_audience(name), name, ""
         return "", "", f"the name of a faction has at most {LONGEST_FACTION} characters"
@@ -247,8 +247,8 @@ def audience_of(words: str) -> tuple[str, str, str]:
 
 def _room(number: str) -> tuple[str, str, str]:
     if _ROOM.fullmatch(number):
-        found = [place for place in search_object(number) if place.location is None]
-        if found:
+        rooms = [place for place in search_object(number) if place.location is None]
+        if rooms:
             return place_audience("", number), number, ""
     return "", "", f"there is no room {one_line(number, 40)!r}; give its #number"
 

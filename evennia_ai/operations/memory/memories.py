@@ -23,7 +23,7 @@ from evennia_ai.core.memory.recollection import (
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.memory import consent, forgetting, keeping, reaching, recalling
+from evennia_ai.memory import consent, forgetting, reaching, recalling, saving
 from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
@@ -89,17 +89,17 @@ def list_memories(
     if refused := refuse_limit(limit, MOST_AT_ONCE):
         return refused
     look = look or PrivateView()
-    found = _chosen(script, person, kind, text, look)
-    count = found.count()
-    page = found if before is None else found.filter(pk__lt=before)
+    memories = _chosen(script, person, kind, text, look)
+    count = memories.count()
+    page = memories if before is None else memories.filter(pk__lt=before)
     # One more than is shown tells if there is a next page.
-    shown = list(page.order_by("-pk")[after : after + limit + 1])
-    is_more = len(shown) > limit
-    listed = look.rows(rows_of(shown[:limit]))
-    note_viewed(script, listed, person)
+    page_rows = list(page.order_by("-pk")[after : after + limit + 1])
+    is_more = len(page_rows) > limit
+    memory_rows = look.rows(rows_of(page_rows[:limit]))
+    note_viewed(script, memory_rows, person)
     look.note(script, "memories")
-    data = MemoryPage(listed, count, listed[-1]["number"] if is_more else None)
-    lines = [*(line_of(row) for row in listed), *look.hint()] or ["  nothing"]
+    data = MemoryPage(memory_rows, count, memory_rows[-1]["number"] if is_more else None)
+    lines = [*(line_of(row) for row in memory_rows), *look.hint()] or ["  nothing"]
     head = f"{script.key} remembers {count} of that kind:" if (kind or person or text) else ""
     return Result(True, "\n".join([head or f"{script.key} remembers {count}:", *lines]), data)
 
@@ -107,10 +107,10 @@ def list_memories(
 def _chosen(
     script: AssistantScript, person: str, kind: str, text: str, look: PrivateView
 ) -> QuerySet[Memory]:
-    found = rows.of(script.pk, **({"kind": kind} if kind else {}))
+    memories = rows.of(script.pk, **({"kind": kind} if kind else {}))
     if person:
-        found = found.filter(filter_of_person(person))
-    return searchable(found, look).filter(containing("text", text)) if text else found
+        memories = memories.filter(filter_of_person(person))
+    return searchable(memories, look).filter(containing("text", text)) if text else memories
 
 
 def show_memory(
@@ -156,11 +156,11 @@ def _details(row: Remembered, data: OneRemembered) -> list[str]:
 
 def find_memory(script: AssistantScript, key: str | int) -> Memory | None:
     """Find a memory by its key or its number."""
-    wanted, number = Q(key=str(key)), number_of(key)
+    condition, number = Q(key=str(key)), number_of(key)
     if number is not None:
-        wanted |= Q(pk=number)
-    found: Memory | None = rows.of(script.pk).filter(wanted).first()
-    return found
+        condition |= Q(pk=number)
+    memory: Memory | None = rows.of(script.pk).filter(condition).first()
+    return memory
 
 
 def search_memories(
@@ -178,19 +178,19 @@ def search_memories(
     look = look or PrivateView()
     sought = limit if look.is_revealing else min(MOST_AT_ONCE, OVERSAMPLING * limit)
     looking = recalling.everything(script, words, limit=sought)
-    return looking.addCallback(lambda found: _found(script, words, found, limit, look))
+    return looking.addCallback(lambda hits: _found(script, words, hits, limit, look))
 
 
 def _found(
     script: AssistantScript,
     words: str,
-    found: list[Recollection] | None,
+    hits: list[Recollection] | None,
     limit: int,
     look: PrivateView,
 ) -> Result[FoundMemories]:
     note, problem = "", ""
     similar: dict[str, float | None] = {}
-    if found is None:
+    if hits is None:
         service = services.memory()
         problem = service.absence or service.problem or "it did not answer"
         note = f"The store cannot be searched now ({problem}); these contain the words.\n"
@@ -199,26 +199,28 @@ def _found(
             similar[each.key] = None
     else:
         # The store returns the nearest memories, even if none is near: 0 % would be no find.
-        near = (memory for memory in found if (memory.similarity or 0.0) >= LEAST_SHOWN)
+        near = (memory for memory in hits if (memory.similarity or 0.0) >= LEAST_SHOWN)
         similar |= {memory.key: memory.similarity for memory in near}
     found_rows = searchable(rows.of(script.pk, key__in=list(similar)), look)
-    kept = {each.key: each for each in found_rows}
-    shown = look.rows(rows_of([kept[key] for key in similar if key in kept][:limit]))
-    listed: list[FoundMemory] = [{**row, "similarity": similar[row["key"]]} for row in shown]
+    by_key = {each.key: each for each in found_rows}
+    visible_rows = look.rows(rows_of([by_key[key] for key in similar if key in by_key][:limit]))
+    memory_rows: list[FoundMemory] = [
+        {**row, "similarity": similar[row["key"]]} for row in visible_rows
+    ]
     look.note(script, "memories")
-    lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in listed]
+    lines = [f"{_percent(row['similarity'])}{line_of(row)}" for row in memory_rows]
     if not lines:
         has_any = rows.of(script.pk).exists()
         lines = [f"{script.key} remembers nothing {'like that' if has_any else 'yet'}."]
-    return Result(True, note + "\n".join(lines), FoundMemories(listed, problem))
+    return Result(True, note + "\n".join(lines), FoundMemories(memory_rows, problem))
 
 
-def searchable(found: QuerySet[Memory], look: PrivateView) -> QuerySet[Memory]:
+def searchable(memories: QuerySet[Memory], look: PrivateView) -> QuerySet[Memory]:
     """The memories that a reader may search: without private ones that they may not see."""
     if look.is_revealing:
-        return found
+        return memories
     is_open = ~Q(audience__startswith="person:")
-    return found.filter(is_open | Q(audience=person_audience(look.person)))
+    return memories.filter(is_open | Q(audience=person_audience(look.person)))
 
 
 def _percent(similarity: float | None) -> str:
@@ -227,8 +229,8 @@ def _percent(similarity: float | None) -> str:
 
 def missing(script: AssistantScript, key: str | int) -> Result:
     """Refuse a key or number that no memory has."""
-    refused = Result.not_found(f"{script.key} has no memory {one_line(str(key), 40)}")
-    return refused.with_typed(f": aimemory {script.key} list")
+    result = Result.not_found(f"{script.key} has no memory {one_line(str(key), 40)}")
+    return result.with_typed(f": aimemory {script.key} list")
 
 
 ADDED = (MemoryKind.FACT, MemoryKind.JOURNAL, MemoryKind.INSIGHT)
@@ -269,7 +271,7 @@ def add_memory(
         tags=tuple(one_line(str(tag), 40) for tag in tags)[:20],
     )
     with signed(by):
-        keeping.keep(script, [memory], audit_event("memories_kept", count=1, why="given by hand"))
+        saving.save(script, [memory], audit_event("memories_kept", count=1, why="given by hand"))
     added = find_memory(script, memory.key)
     assert added is not None
     (row,) = rows_of([added])

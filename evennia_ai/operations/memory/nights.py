@@ -76,28 +76,30 @@ def _night(
     first = begins[0].version if begins else 0
     pieces = record.page(script, before=end.version, limit=MOST_PIECES, events=MADE)
     keys = _keys(piece for piece in pieces if piece.version > first)
-    made = _made(script, keys, look)
+    memories = _made(script, keys, look)
     return Night(
         end.version,
         begins[0].at.isoformat(timespec="seconds") if begins else "",
         end.at.isoformat(timespec="seconds"),
         str(end.details.get("summary", "")),
-        made,
-        len(keys) - len(made),
+        memories,
+        len(keys) - len(memories),
     )
 
 
 def _keys(pieces: Iterable[AuditEntry]) -> list[str]:
     # Events of older versions have no keys.
-    found = (piece.details.get("keys") for piece in pieces)
-    return list(dict.fromkeys(str(key) for keys in found if isinstance(keys, list) for key in keys))
+    key_lists = (piece.details.get("keys") for piece in pieces)
+    return list(
+        dict.fromkeys(str(key) for keys in key_lists if isinstance(keys, list) for key in keys)
+    )
 
 
 def _made(script: AssistantScript, keys: Sequence[str], look: PrivateView) -> list[Made]:
     # Some may be forgotten since; `list_nights` counts those.
     there = list(rows.of(script.pk, key__in=keys).order_by("pk"))
-    wanted = {key for memory in there for key in memory.cites}
-    sources = {row["key"]: row for row in rows_of(rows.of(script.pk, key__in=wanted))}
+    source_keys = {key for memory in there for key in memory.cites}
+    sources = {row["key"]: row for row in rows_of(rows.of(script.pk, key__in=source_keys))}
     return [
         Made(row, look.rows(sources[key] for key in row["cites"] if key in sources))
         for row in look.rows(rows_of(there))

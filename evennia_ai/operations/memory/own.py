@@ -132,27 +132,27 @@ def what_is_known(
 def _known(script: AssistantScript, person: str) -> list[OwnMemory]:
     profile = _profile(script, person)
     # A profile may hold the same for several audiences: it is listed once, for the widest.
-    found: dict[str, OwnMemory] = {}
+    entries: dict[str, OwnMemory] = {}
     for item in attributes_of(profile) if profile is not None else ():
         text, number = item["text"], number_of_attribute(item["text"])
-        if number not in found or found[number]["is_private"]:
+        if number not in entries or entries[number]["is_private"]:
             own = is_private(item["audience"])
-            found[number] = OwnMemory(
+            entries[number] = OwnMemory(
                 id=number, kind="attribute", text=text, at=item["at"], superseded="", is_private=own
             )
     theirs = sorted(_theirs(script, person), key=lambda row: (ORDER.get(row.kind, 4), -row.pk))
-    return [*found.values(), *map(own_memory_of, theirs)]
+    return [*entries.values(), *map(own_memory_of, theirs)]
 
 
 def _theirs(script: AssistantScript, person: str) -> QuerySet[Memory]:
-    found = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
-    theirs: QuerySet[Memory] = found.filter(forgetting.filter_of_person(person)).order_by("-pk")
+    memories = rows.of(script.pk).exclude(kind=MemoryKind.LORE)
+    theirs: QuerySet[Memory] = memories.filter(forgetting.filter_of_person(person)).order_by("-pk")
     return theirs
 
 
 def _profile(script: AssistantScript, person: str) -> EntityProfile | None:
-    found = EntityProfile.objects.filter(assistant=script.pk, entity=person)
-    profile: EntityProfile | None = found.first()
+    profiles = EntityProfile.objects.filter(assistant=script.pk, entity=person)
+    profile: EntityProfile | None = profiles.first()
     return profile
 
 
@@ -206,8 +206,8 @@ def _note(note: Note, look: PrivateView, person: str) -> dict[str, Any]:
 def _said(message: Message, look: PrivateView, person: str) -> dict[str, Any]:
     owner = person if PRIVATE_TO in message else None
     content = message.get("content")
-    shown = look.words(content, owner) if content else content
-    return {"role": message["role"], "content": shown}
+    text = look.words(content, owner) if content else content
+    return {"role": message["role"], "content": text}
 
 
 def _heard(record: DecisionTrace, look: PrivateView) -> dict[str, Any]:
@@ -285,11 +285,11 @@ def _met_as(script: AssistantScript, being: Being) -> str:
 
 
 def _own(script: AssistantScript, person: str, number: str | int) -> Memory | None:
-    wanted = number_of(number)
-    if wanted is None:
+    pk = number_of(number)
+    if pk is None:
         return None
-    found = rows.of(script.pk, pk=wanted).exclude(kind=MemoryKind.LORE)
-    own: Memory | None = found.filter(forgetting.filter_of_person(person)).first()
+    memories = rows.of(script.pk, pk=pk).exclude(kind=MemoryKind.LORE)
+    own: Memory | None = memories.filter(forgetting.filter_of_person(person)).first()
     return own
 
 
@@ -298,13 +298,13 @@ def _own_attribute(
 ) -> tuple[EntityProfile, str] | None:
     profile, wanted = _profile(script, person), str(number).casefold()
     texts = [str(item["text"]) for item in profile.attributes] if profile is not None else []
-    found = next((text for text in texts if number_of_attribute(text) == wanted), None)
-    return None if profile is None or found is None else (profile, found)
+    attribute = next((text for text in texts if number_of_attribute(text) == wanted), None)
+    return None if profile is None or attribute is None else (profile, attribute)
 
 
 def _unknown(name: str, number: str | int) -> Result:
-    refused = Result.not_found(f"{name} has no memory {one_line(str(number), 30)} about you.")
-    return refused.with_typed(f" See: assistant memory {name}")
+    result = Result.not_found(f"{name} has no memory {one_line(str(number), 30)} about you.")
+    return result.with_typed(f" See: assistant memory {name}")
 
 
 # ---- being forgotten ---------------------------------------------------------------------------
@@ -322,8 +322,8 @@ def set_remembered(script: AssistantScript, being: Being, is_remembered: bool) -
     state.write(script, event, unremembered=sorted(unremembered ^ {person}))
     if is_remembered:
         return Result(True, f"{name} will remember new things about you again.")
-    kept = f"What {name} knows already stays"
-    done = Result(True, f"{name} will remember nothing new about you. {kept}")
+    rest = f"What {name} knows already stays"
+    done = Result(True, f"{name} will remember nothing new about you. {rest}")
     forget, back = f"assistant forget everything {name}", f"assistant memory on {name}"
     return done.with_typed(f"; to delete that too: {forget}. To undo: {back}")
 
@@ -359,10 +359,10 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
     if work is None:
         return
     theirs = {item["id"] for item in work.inbox if item.get("person") == person}
-    noted = state.read(script, "current_tool_call") or {}
-    busy = theirs.intersection({*work.busy, *noted.get("events", ())})
+    checkpoint = state.read(script, "current_tool_call") or {}
+    busy = theirs.intersection({*work.busy, *checkpoint.get("events", ())})
     name = forgetting.name_of(script, person)
-    is_named = name.is_in(str(noted))
+    is_named = name.is_in(str(checkpoint))
     holds_words = is_named or any(item.person == person for item in work.overheard)
     is_cut_off = busy or (work.in_flight and holds_words)
     if work.in_flight and holds_words:
@@ -374,7 +374,7 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
         work.unkept[:] = [forgetting.without_words(each) for each in work.unkept]
     for beside in filter(None, (work.compacting, work.resting)):
         beside.cancel()
-    if noted and (busy or holds_words):
+    if checkpoint and (busy or holds_words):
         aside.recover(script, is_final=True)
         state.write(script, current_tool_call=None)
     aside.void(script, lambda item: item["id"] in theirs or name.is_in(str(item)))

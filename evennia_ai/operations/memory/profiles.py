@@ -93,15 +93,15 @@ def list_profiles(
         after: number of profiles to skip.
         limit: number of profiles, at most MOST_LISTED.
     """
-    found = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at", "pk")
-    shown, names = list(found[after : after + min(limit, MOST_LISTED)]), Names()
-    names.look_up(each.entity for each in shown)
-    listed: list[ProfileRow] = [
+    profiles = EntityProfile.objects.filter(assistant=script.pk).order_by("-last_at", "pk")
+    page, names = list(profiles[after : after + min(limit, MOST_LISTED)]), Names()
+    names.look_up(each.entity for each in page)
+    profile_rows: list[ProfileRow] = [
         {**_row(each, names), "entity": each.entity, "attributes": len(each.attributes)}
-        for each in shown
+        for each in page
     ]
-    lines = [_line(row, row["attributes"]) for row in listed]
-    data = Profiles(listed, found.count())
+    lines = [_line(row, row["attributes"]) for row in profile_rows]
+    data = Profiles(profile_rows, profiles.count())
     return Result(True, "\n".join(lines) or f"{script.key} knows nobody yet.", data)
 
 
@@ -113,15 +113,15 @@ def show_profile(
     Args:
         entity: id of the being, "*#3" for an account or "#12" for an object.
     """
-    found = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
-    if found is None:
+    profile = EntityProfile.objects.filter(assistant=script.pk, entity=entity).first()
+    if profile is None:
         return Result.not_found(f"{script.key} knows nobody by {one_line(entity, 40)}.")
     look = look or PrivateView()
-    attributes = look.rows(attributes_of(found))
+    attributes = look.rows(attributes_of(profile))
     count = rows.of(script.pk).filter(filter_of_person(entity)).count()
     row: Profile = {
-        **_row(found, Names()),
-        "entity": found.entity,
+        **_row(profile, Names()),
+        "entity": profile.entity,
         "attributes": attributes,
         "observations": count,
     }
@@ -177,11 +177,11 @@ def find_person(script: AssistantScript, name: str) -> str:
         being = incoming.find_being(text)
         return text if being is None else incoming.person_of(being)
     account = AccountDB.objects.filter(username__iexact=text).first()
-    found = [account] if account is not None else list(search_object(text, exact=True))
-    persons = {incoming.person_of(being) for being in found if not _is_room(being)}
+    beings = [account] if account is not None else list(search_object(text, exact=True))
+    persons = {incoming.person_of(being) for being in beings if not _is_room(being)}
     if not persons:
-        met = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
-        persons = set(met.values_list("entity", flat=True))
+        profiles = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
+        persons = set(profiles.values_list("entity", flat=True))
     return persons.pop() if len(persons) == 1 else ""
 
 
@@ -216,9 +216,9 @@ def list_acquaintances(being: Being) -> Result[Acquaintances]:
     scripts = list_assistants()
     counts = _counts([script.pk for script in scripts], person_of(being))
     known = ((script, _relationship(script, being, counts[script.pk])) for script in scripts)
-    found = [stands for script, stands in known if _is_met(script, stands, being)]
-    names = ", ".join(each.name for each in found) or "none"
-    return Result(True, f"Assistants that know you: {names}.", Acquaintances(found))
+    acquaintances = [stands for script, stands in known if _is_met(script, stands, being)]
+    names = ", ".join(each.name for each in acquaintances) or "none"
+    return Result(True, f"Assistants that know you: {names}.", Acquaintances(acquaintances))
 
 
 def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool:
@@ -261,9 +261,9 @@ def find_by_known_name(name: str, being: Being) -> Result[AssistantScript]:
         name: a name, or the mark of an assistant that `list_acquaintances` lists.
     """
     words = " ".join(name.split())
-    found = _marked(words, being) or (assistant_for(words, being) if words else None)
-    if found is not None:
-        return Result(True, "", found)
+    script = _marked(words, being) or (assistant_for(words, being) if words else None)
+    if script is not None:
+        return Result(True, "", script)
     return Result.not_found(f"There is no assistant named {words[:60]!r} that you know.")
 
 

@@ -180,10 +180,10 @@ class Names:
             missing = {n for n in numbers.values() if model.get_cached_instance(n) is None}
             if not missing:
                 continue
-            named = dict(model.objects.filter(pk__in=missing).values_list("pk", column))
+            names = dict(model.objects.filter(pk__in=missing).values_list("pk", column))
             for each, number in numbers.items():
                 if number in missing:
-                    self._known[each] = one_line(named.get(number, ""), LONGEST_NAME)
+                    self._known[each] = one_line(names.get(number, ""), LONGEST_NAME)
 
     def of(self, being_id: str) -> str:
         """The name of a being, or "" where it no longer exists."""
@@ -273,9 +273,9 @@ def lines_of_known(name: str, data: Known, left: int, *, is_own: bool) -> list[s
 
 def rows_of(memories: Iterable[Memory]) -> list[Remembered]:
     """Memories as rows; all names are looked up at once."""
-    kept, names = list(memories), Names()
-    names.look_up(memory.person for memory in kept)
-    return [row_of(memory, names) for memory in kept]
+    all_memories, names = list(memories), Names()
+    names.look_up(memory.person for memory in all_memories)
+    return [row_of(memory, names) for memory in all_memories]
 
 
 def also_forgotten(reached: Reached) -> str:
@@ -290,8 +290,8 @@ def also_forgotten(reached: Reached) -> str:
     if not parts:
         return ""
     stays = f"; {counted(reached.kept, 'facts')} from the same entries that say something else stay"
-    listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
-    return f"Also forgotten: {listed}{stays if reached.kept else ''}."
+    text = f"{', '.join(parts[:-1])} and {parts[-1]}" if parts[1:] else parts[0]
+    return f"Also forgotten: {text}{stays if reached.kept else ''}."
 
 
 def audience_text(audience: str, place: str = "") -> str:

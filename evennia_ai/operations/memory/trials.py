@@ -95,25 +95,29 @@ def try_recall(
     look, turn = look or PrivateView(), turn_of(script, being, words, is_aloud=is_aloud)
 
     def show(outcome: tuple[list[Weighed] | None, str]) -> Result[RecallTrial]:
-        found, problem = outcome
-        listed = _rows(script, found or [], look)
+        hits, problem = outcome
+        memory_rows = _rows(script, hits or [], look)
         look.note(script, "memories")
-        count = sum(not row["why_not"] for row in listed)
-        lines = [f"{row['score']:>5.0%} {line_of(row)}" for row in listed if not row["why_not"]]
+        count = sum(not row["why_not"] for row in memory_rows)
+        lines = [
+            f"{row['score']:>5.0%} {line_of(row)}" for row in memory_rows if not row["why_not"]
+        ]
         head = f"{script.key} would be told {counted(count, 'memories')}."
-        if found is None:
+        if hits is None:
             head = f"{script.key} could not look for anything: {problem}."
-        return Result(True, "\n".join([head, *lines]), RecallTrial(listed, problem))
+        return Result(True, "\n".join([head, *lines]), RecallTrial(memory_rows, problem))
 
     return recalling.weigh(script, turn).addCallback(show)
 
 
 def _rows(
-    script: AssistantScript, found: Sequence[Weighed], look: PrivateView
+    script: AssistantScript, weighed: Sequence[Weighed], look: PrivateView
 ) -> list[TriedMemory]:
-    by_key = {each.memory.key: each for each in found}
-    kept = {row.key: row for row in searchable(rows.of(script.pk, key__in=list(by_key)), look)}
-    shown = look.rows(rows_of(kept[key] for key in by_key if key in kept))
+    by_key = {each.memory.key: each for each in weighed}
+    by_memory_key = {
+        row.key: row for row in searchable(rows.of(script.pk, key__in=list(by_key)), look)
+    }
+    visible_rows = look.rows(rows_of(by_memory_key[key] for key in by_key if key in by_memory_key))
     return [
         {
             **row,
@@ -122,7 +126,7 @@ def _rows(
             "words": by_key[row["key"]].words,
             "why_not": by_key[row["key"]].why_not,
         }
-        for row in shown
+        for row in visible_rows
     ]
 
 
@@ -142,23 +146,23 @@ def try_lore(
         return Result.invalid(f"Nothing is tried: {problem}.")
     turn = turn_of(script, being, words, is_aloud=is_aloud)
     try:
-        found = lore.explain_matches(script, words, seeker_of(script, turn), turn)
+        matches = lore.explain_matches(script, words, seeker_of(script, turn), turn)
     except ConfigurationError as error:
         return Result.invalid(f"Nothing can be tried: {error}.")
-    keys = [each.entry.key for each in found]
+    keys = [each.entry.key for each in matches]
     # Shared lore of the game, and the assistant's own from its character card.
     both = (rows.of(owner, key__in=keys) for owner in (rows.SHARED, script.pk))
     numbers = {row.key: row.pk for part in both for row in part}
-    listed = [
+    entries = [
         TriedLore(numbers.get(each.entry.key, 0), each.text, [*each.said], each.is_told, _why(each))
-        for each in found
+        for each in matches
         # Private lore of others is not even named.
         if not (each.is_for_others and is_private(each.entry.audience))
     ]
-    count = sum(each.is_told for each in listed)
+    count = sum(each.is_told for each in entries)
     head = f"{script.key} would be told {counted(count, 'pieces')} of lore."
-    lines = [f"{each.number:>6}  {each.text} ({each.why})" for each in listed if each.is_told]
-    return Result(True, "\n".join([head, *lines]), LoreTrial(listed))
+    lines = [f"{each.number:>6}  {each.text} ({each.why})" for each in entries if each.is_told]
+    return Result(True, "\n".join([head, *lines]), LoreTrial(entries))
 
 
 def _why(tried: lore.LoreMatch) -> str:

@@ -70,9 +70,9 @@ class Reindexed:
 
 def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
     """Report an assistant's memory: its size, and the state of its index."""
-    found = rows.of(script.pk)
-    by_kind = found.order_by().values_list("kind").annotate(Count("pk"))
-    size = found.aggregate(size=Sum(Length("text")))["size"] or 0
+    memories = rows.of(script.pk)
+    by_kind = memories.order_by().values_list("kind").annotate(Count("pk"))
+    size = memories.aggregate(size=Sum(Length("text")))["size"] or 0
     index, now = indexing.status(script), condition_of(script)
     config = state.memory_config(script) if script.work is not None else None
     counts = {str(kind): 0 for kind in MemoryKind} | dict(by_kind)
@@ -207,11 +207,11 @@ def begin_reindexing(script: AssistantScript) -> Result[Reindexing]:
     Where it ends at once, such as by an error, the result says so; else how many are waiting.
     """
     # Filled before the next line where the Deferred has fired already, as on a store that is down.
-    ended: list[Result] = []
-    reindex_memories(script).addCallbacks(ended.append, _log)
-    if ended and not ended[0].ok:
-        return ended[0]
-    message = ended[0].message if ended else BEGUN.replace("{name}", str(script.key))
+    results: list[Result] = []
+    reindex_memories(script).addCallbacks(results.append, _log)
+    if results and not results[0].ok:
+        return results[0]
+    message = results[0].message if results else BEGUN.replace("{name}", str(script.key))
     return Result(True, message, Reindexing(memory_status(script).data.waiting))
 
 

@@ -120,10 +120,10 @@ def list_components(script: AssistantScript) -> Result[Components]:
     own = set(state.read(script, "prompt_components"))
     lines = [f"{script.key}'s components, in order:"]
     for number, component in inputs.components.items():
-        shown = "" if component.enabled else ", off"
+        off_mark = "" if component.enabled else ", off"
         whose = ", its own" if number in own else ""
         what = component.description or component.content
-        lines.append(f"  {number:>4}  {component.key} ({component.where}{shown}{whose}): {what}")
+        lines.append(f"  {number:>4}  {component.key} ({component.where}{off_mark}{whose}): {what}")
     rows: list[ComponentRow] = [
         {
             "number": int(number),
@@ -155,8 +155,8 @@ def switch_component(script: AssistantScript, number: int, enabled: bool) -> Res
     """Switch a component on or off."""
     stored = _stored(script, "prompt_components")
     stored[number] = {**_fields(stored, number), "enabled": enabled}
-    said = f"{script.key}: component {number} is {'on' if enabled else 'off'}."
-    return _store_if_valid(script, said, prompt_components=stored)
+    message = f"{script.key}: component {number} is {'on' if enabled else 'off'}."
+    return _store_if_valid(script, message, prompt_components=stored)
 
 
 def delete_component(script: AssistantScript, number: int) -> Result:
@@ -183,7 +183,7 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
     for key, whose in rows:
         marks = ", ".join(filter(None, (whose, "applied" if key == applied else "")))
         lines.append(f"  {key} ({marks})" if marks else f"  {key}")
-    found: list[TemplateRow] = [
+    template_rows: list[TemplateRow] = [
         {
             "key": key,
             "content": known.get(key, ""),
@@ -192,7 +192,7 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
         }
         for key in (DEFAULT, *known)
     ]
-    return Result(True, "\n".join(lines), Templates(found))
+    return Result(True, "\n".join(lines), Templates(template_rows))
 
 
 def registry_of(script: AssistantScript) -> PromptRegistry:
@@ -207,8 +207,8 @@ def registry_of(script: AssistantScript) -> PromptRegistry:
 
 def game_prompts() -> Mapping[str, Any]:
     """The components and templates that the game adds to every assistant's."""
-    found: Mapping[str, Any] = getattr(settings, "EVENNIA_AI_PROMPTS", {})
-    return found
+    prompts: Mapping[str, Any] = getattr(settings, "EVENNIA_AI_PROMPTS", {})
+    return prompts
 
 
 def game_templates() -> list[str]:
@@ -222,10 +222,10 @@ def game_templates() -> list[str]:
 def set_template(script: AssistantScript, key: str, content: str) -> Result:
     """Store a system prompt under a key, to be applied later."""
     stored = {**_stored(script, "prompt_templates"), key: content}
-    said = (
+    message = (
         f"{script.key} has the template {key}. Use it: assistant template {script.key} apply {key}"
     )
-    return _store_if_valid(script, said, prompt_templates=stored)
+    return _store_if_valid(script, message, prompt_templates=stored)
 
 
 def apply_template(script: AssistantScript, key: str) -> Result:

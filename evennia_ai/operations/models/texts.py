@@ -100,10 +100,10 @@ def text_difference(
     Args:
         what, key: as in `text_of`.
     """
-    found = text_of(script, what, key)
-    if not found.ok:
-        return found.as_refusal()
-    data = found.data
+    result = text_of(script, what, key)
+    if not result.ok:
+        return result.as_refusal()
+    data = result.data
     if len(text) > LONGEST_VALUE:
         return Result.invalid(
             f"The text has {len(text):,} characters; it must have at most {LONGEST_VALUE:,}."
@@ -111,8 +111,8 @@ def text_difference(
     pieces = difference(data.text, text)
     is_same = data.text == text
     verdict = "would not change" if is_same else "would change as shown"
-    shown = TextDifference(data.name, data.text, _mark_of(data.text), pieces, is_same)
-    return Result(True, f"{script.key}, {data.name}: it {verdict}.", shown)
+    comparison = TextDifference(data.name, data.text, _mark_of(data.text), pieces, is_same)
+    return Result(True, f"{script.key}, {data.name}: it {verdict}.", comparison)
 
 
 def set_text(
@@ -186,8 +186,8 @@ def _template(script: AssistantScript, key: str) -> str:
 
 
 def _component(script: AssistantScript, key: str) -> str:
-    found = prompts.registry_of(script).components.get(int(key.split()[0]))
-    return found.content if found is not None else ""
+    component = prompts.registry_of(script).components.get(int(key.split()[0]))
+    return component.content if component is not None else ""
 
 
 def _override(script: AssistantScript, key: str) -> str:
@@ -199,12 +199,12 @@ def _override(script: AssistantScript, key: str) -> str:
 
 
 def _set_component(script: AssistantScript, key: str, text: str) -> Result:
-    number, *named = key.split()
+    number, *names = key.split()
     try:
-        found = prompts.registry_of(script).components.get(int(number))
+        component = prompts.registry_of(script).components.get(int(number))
     except ConfigurationError:
-        found = None  # what is stored is wrong, which the new text may mend
-    name = named[0] if named else (found.key if found is not None else "")
+        component = None  # what is stored is wrong, which the new text may mend
+    name = names[0] if names else (component.key if component is not None else "")
     if not name:
         return Result.invalid(f"Nothing is changed: component {number} is new; {HOW[COMPONENT]}.")
     return prompts.set_component(script, int(number), name, text)

@@ -51,10 +51,10 @@ def uses_of(endpoint: Endpoint) -> list[EndpointUse]:
     pool = services.pool()
     spread = pool.spread(endpoint)
     total = sum(load.started for load in spread.loads.values())
-    found = []
+    uses = []
     for replica in endpoint.replicas:
         load = spread.loads[replica.base_url]
-        found.append(
+        uses.append(
             EndpointUse(
                 endpoint.model,
                 replica.base_url,
@@ -66,16 +66,16 @@ def uses_of(endpoint: Endpoint) -> list[EndpointUse]:
                 load.started / total if total else 0.0,
             )
         )
-    return found
+    return uses
 
 
 def all_uses() -> list[EndpointUse]:
     """The use of all endpoints of the game's model and its fallback models, each URL once."""
-    found: dict[str, EndpointUse] = {}
+    uses: dict[str, EndpointUse] = {}
     for endpoint in _models():
         for use in uses_of(endpoint):
-            found.setdefault(use.base_url, use)
-    return list(found.values())
+            uses.setdefault(use.base_url, use)
+    return list(uses.values())
 
 
 def _models() -> Iterator[Endpoint]:

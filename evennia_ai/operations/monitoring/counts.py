@@ -112,13 +112,13 @@ def count_request(method: str, endpoint: str, status: int) -> None:
     Args:
         endpoint: name of its route, never the path that was requested.
     """
-    seen = observed()
+    counts = observed()
     # Only requests are counted in threads of the web server; all else in the reactor's thread.
-    with seen.lock:
-        known = dict.fromkeys(name for _, name, _ in seen.requests)
+    with counts.lock:
+        known = dict.fromkeys(name for _, name, _ in counts.requests)
         verb = method.upper() if method.upper() in METHODS else OTHERS
         code = str(int(status)) if status in STATUSES else OTHERS
-        seen.requests[verb, _one_of(known, endpoint), code] += 1
+        counts.requests[verb, _one_of(known, endpoint), code] += 1
 
 
 def _one_of(known: Mapping[str, object], name: str) -> str:

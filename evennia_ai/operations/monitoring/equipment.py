@@ -178,8 +178,8 @@ def _database() -> Iterator[Part]:
 
 def _ledger() -> Iterator[Part]:
     # Only where several games share a ledger.
-    if (found := shared_ledger.condition()) is not None:
-        text, trouble = found
+    if (condition := shared_ledger.condition()) is not None:
+        text, trouble = condition
         yield _part("Shared ledger", BAD if trouble else GOOD, text, trouble)
 
 
@@ -190,11 +190,11 @@ def _tools() -> Iterator[Part]:
 
 def _servers() -> Iterator[Part]:
     try:
-        found = services.remote_servers().status()
+        statuses = services.remote_servers().status()
     except ConfigurationError as error:
         yield _part("MCP servers", BAD, f"{error}.", "See EVENNIA_AI_MCP_SERVERS in docs/mcp.md")
         return
-    for each in found:
+    for each in statuses:
         level = GOOD if each["state"] == "connected" and not each["problem"] else BAD
         text = f"{each['state']}, {counted(each['tools'], 'tools')}; breaker {each['breaker']}"
         if each["left_out"]:
@@ -230,14 +230,14 @@ def _archives() -> list[ArchiveRow]:
 
 
 def _versions() -> list[Installed]:
-    found: list[Installed] = [{"name": "Python", "version": platform.python_version()}]
+    installed: list[Installed] = [{"name": "Python", "version": platform.python_version()}]
     for name in PACKAGES:
         try:
-            found.append({"name": name, "version": version(name)})
+            installed.append({"name": name, "version": version(name)})
         except PackageNotFoundError:
-            found.append({"name": name, "version": ""})
+            installed.append({"name": name, "version": ""})
     engine = settings.DATABASES["default"]["ENGINE"].rpartition(".")[2]
     return [
-        *found,
+        *installed,
         {"name": engine, "version": ".".join(map(str, connection.get_database_version()))},
     ]

@@ -40,15 +40,15 @@ def running() -> list[Assistant]:
 
 def condition(script: Assistant) -> str:
     """The condition of an assistant, one of STATES."""
-    found = emergency.state_of(script).value
-    if found in HALTED:
-        return found
+    word = emergency.state_of(script).value
+    if word in HALTED:
+        return word
     if script.work is not None and script.work.is_closing:
         return PAUSED
     if not state.read(script, "enabled"):
         return SILENT
     if not script.silence:
-        return found
+        return word
     # A body that cannot act, such as one knocked out, is part of the game and no fault to report.
     is_of_body = script.obj is not None and bool(ability.inability(script.obj))
     return SILENT if is_of_body else UNABLE
@@ -79,14 +79,14 @@ def health(*, with_reasons: bool = False, slow_seconds: float = SLOW_SECONDS) ->
         slow_seconds: duration of a query from which on the database counts as slow.
     """
     scripts = running()
-    found = [(script, condition(script)) for script in scripts]
-    counts = Counter(word for _, word in found)
+    states = [(script, condition(script)) for script in scripts]
+    counts = Counter(word for _, word in states)
     database, unwell = _database(slow_seconds), services.pool().breakers.degraded()
     # The memories are in the database too, which is not asked again where it does not answer.
     memory = condition_of(*scripts) if database != FAILED else Condition(FAILED)
     problem, workers = _problem_of_model(), workers_row()
     reasons = [
-        *(f"{script.key}: {script.silence_for_staff}" for script, word in found if word == UNABLE),
+        *(f"{script.key}: {script.silence_for_staff}" for script, word in states if word == UNABLE),
         *(f"{breaker['name']}: breaker {breaker['state']}" for breaker in unwell),
         *(
             f"{server}: {counted(len(tools), 'tools')} held back"

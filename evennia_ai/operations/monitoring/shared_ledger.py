@@ -54,7 +54,7 @@ def _beat(clock: Clock) -> None:
 def _maintain(now: float) -> str:
     # Returns what is wrong with the ledger, or "".
     try:
-        return ledger.store().keep(ledger.config_for({}), now)
+        return ledger.store().maintain(ledger.config_for({}), now)
     except LedgerAwayError:  # a ConfigurationError too
         raise
     except ConfigurationError as error:

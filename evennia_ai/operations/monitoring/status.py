@@ -76,10 +76,15 @@ class Status:
 
 
 def _lock_of(script: AssistantScript) -> Lock | None:
-    found = emergency.lockout_of(script)
-    if found is None:
+    lockout = emergency.lockout_of(script)
+    if lockout is None:
         return None
-    return {"cause": found.cause.value, "reason": found.reason, "at": found.at, "by": found.by}
+    return {
+        "cause": lockout.cause.value,
+        "reason": lockout.reason,
+        "at": lockout.at,
+        "by": lockout.by,
+    }
 
 
 def status(script: AssistantScript) -> Result[Status]:
@@ -181,12 +186,12 @@ def glances(scripts: Sequence[AssistantScript], show: Callable[[Glance], T]) -> 
 def _look_at_each(
     scripts: Sequence[AssistantScript], show: Callable[[Glance], T]
 ) -> game_thread.Steps[list[T]]:
-    caps, shown = standings_of(scripts), []
+    caps, results = standings_of(scripts), []
     yield
     for script in scripts:
         # It may be deleted while the list is made.
         if script.pk is not None:
             own = caps[str(script.key)]
-            shown.append(show(Glance(script, status(script).data, own.data if own.ok else None)))
+            results.append(show(Glance(script, status(script).data, own.data if own.ok else None)))
         yield
-    return shown
+    return results

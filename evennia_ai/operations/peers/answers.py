@@ -52,8 +52,10 @@ def _refusal(task: PeerTask, given: Given) -> Result | None:
         return Result.conflict(IS_OVER.format(number=task.pk, state=task.state))
     # A peer that got no reply sends its message again; it must not answer the next question.
     if any(word["id"] == given.id for word in peer_store.messages_of(task)[1:]):
-        told = f"Message {given.id[:64]!r} was already answered; a new one needs an id of its own."
-        return Result.conflict(told)
+        problem = (
+            f"Message {given.id[:64]!r} was already answered; a new one needs an id of its own."
+        )
+        return Result.conflict(problem)
     if task.state not in peer_store.ASKING:
         idle = f"Task {task.pk} is being worked on, and asks you nothing."
         return Result.conflict(_already(task) if task.question else idle)
@@ -79,8 +81,8 @@ def _answered(outcome: Result, task: PeerTask, given: Given, number: int) -> Res
         if open_question(task, account_of(task), is_call=True) is None:
             states.end(task, peer_store.COMPLETED, outcome.message)
         else:  # another call waits for its own yes; `follow` asks about it
-            told = {"id": str(uuid4()), "role": "agent", "text": outcome.message}
-            peer_store.add_message(task, told)
+            message = {"id": str(uuid4()), "role": "agent", "text": outcome.message}
+            peer_store.add_message(task, message)
     elif task.state not in peer_store.FINAL:
         states.move(task, peer_store.WORKING)
     follow(task)

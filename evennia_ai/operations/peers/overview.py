@@ -180,8 +180,8 @@ def list_peers(name: str = "") -> Result[Peers]:
 
 
 def _names(accounts: Iterable[int]) -> dict[int, str]:
-    found = AccountDB.objects.filter(pk__in=accounts).values_list("pk", "username")
-    known = {pk: str(username) for pk, username in found}
+    accounts_named = AccountDB.objects.filter(pk__in=accounts).values_list("pk", "username")
+    known = {pk: str(username) for pk, username in accounts_named}
     return {pk: known.get(pk, f"#{pk}, who is gone") for pk in accounts}
 
 

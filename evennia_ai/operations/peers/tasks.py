@@ -72,10 +72,10 @@ class Given:
 
     def as_word(self) -> dict[str, Any]:
         """The message in its stored form."""
-        kept: dict[str, Any] = {"id": self.id, "role": "user", "text": self.text}
+        word: dict[str, Any] = {"id": self.id, "role": "user", "text": self.text}
         if self.metadata:
-            kept["metadata"] = self.metadata
-        return {**kept, "modes": list(self.modes)} if self.modes else kept
+            word["metadata"] = self.metadata
+        return {**word, "modes": list(self.modes)} if self.modes else word
 
     @property
     def words(self) -> str:
@@ -93,8 +93,8 @@ def is_open(script: AssistantScript, config: A2aConfig) -> bool:
     """True where an assistant has an agent card: by a lock of its body, or by the setting."""
     if script.obj is None:
         return False
-    named = {name.casefold() for name in config.assistants}
-    is_named = ALL in named or str(script.key).casefold() in named
+    names = {name.casefold() for name in config.assistants}
+    is_named = ALL in names or str(script.key).casefold() in names
     return is_named or bool(script.obj.locks.get(LOCK))
 
 
@@ -168,7 +168,7 @@ def _ask(
 ) -> Result | None:
     # Returns why the assistant does not take the task, or None.
     try:
-        begun = requests.begin(
+        request = requests.begin(
             script,
             given.words,
             account,
@@ -184,7 +184,7 @@ def _ask(
         peer_store.remove(number)
         raise
     # `follow` reads the answer from the table; an unhandled error would only fill the log.
-    begun.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
+    request.answer.addErrback(lambda failure: failure.trap(NoAnswerError) and None)
     return None
 
 
@@ -193,9 +193,9 @@ def number_of(script: AssistantScript, account: Account, given: Given) -> str:
 
     The text counts too, since some peers use an id again for another message.
     """
-    said = [account.pk, script.id, given.id, given.context, given.text, given.is_order]
-    named = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
-    return str(UUID(bytes=sha256(named).digest()[:16], version=4))
+    parts = [account.pk, script.id, given.id, given.context, given.text, given.is_order]
+    identity = json.dumps(parts, ensure_ascii=False).encode("utf-8", "replace")
+    return str(UUID(bytes=sha256(identity).digest()[:16], version=4))
 
 
 def _number_of_new(
@@ -322,9 +322,9 @@ def _follow_open(script: AssistantScript, task: PeerTask, pending: PendingTask) 
         return
     # No wait in this process: a kill cut it off. `find` takes it up again, or fails it.
     if task_waits.by_id(task.request) is None and account is not None:
-        found = programs.find(script, account, f"{PREFIX}{task.pk}")
-        if found is not None and found.state == store.FAILED:
-            states.end(task, peer_store.FAILED, f"{found.answer}.")
+        followed = programs.find(script, account, f"{PREFIX}{task.pk}")
+        if followed is not None and followed.state == store.FAILED:
+            states.end(task, peer_store.FAILED, f"{followed.answer}.")
         return
     question = open_question(task, account, is_call=False)
     if question is None:
@@ -368,8 +368,8 @@ def open_question(task: PeerTask, account: Account | None, *, is_call: bool) -> 
 
 
 def _scripts_of(given: Sequence[PeerTask]) -> dict[int, AssistantScript]:
-    found = scripts_with(ANY_TAG, {task.assistant for task in given}) if given else ()
-    return {script.id: script for script in found}
+    scripts = scripts_with(ANY_TAG, {task.assistant for task in given}) if given else ()
+    return {script.id: script for script in scripts}
 
 
 def account_of(task: PeerTask) -> Account | None:

@@ -150,10 +150,10 @@ def find_all_allowed(
     for script in list_assistants():
         is_mine = may_control(script, person, is_staff=staff, right=ACTS[act])
         (mine if is_mine else others).append(script)
-    named = others if mine or staff else others[:1]
+    shown_others = others if mine or staff else others[:1]
     return mine, [
         (name_before(script, person), refuse_control(script, person, act, ACTS[act]))
-        for script in named
+        for script in shown_others
     ]
 
 
@@ -215,12 +215,12 @@ def find_allowed(act: str, person: Account, key: str | None) -> Result[Assistant
         return Result(True, "", None)
     if not act or ACTS[act] not in OF_THE_BODY:
         return _find(key, person)
-    found = _find(key, person, is_told=is_staff(person))
-    if not found.ok:
-        return found
-    refused = refusal(act, person, found.data)
+    result = _find(key, person, is_told=is_staff(person))
+    if not result.ok:
+        return result
+    refused = refusal(act, person, result.data)
     if refused is None:
-        return found
+        return result
     return refused if is_staff(person) else Result(False, NOT_YOURS, problem=refused.problem)
 
 

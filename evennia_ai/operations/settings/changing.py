@@ -128,26 +128,26 @@ def prepare(changes: Mapping[str, object], own: Own, body: GameObject | None = N
         own: returns the stored value of a setting, UNSET where there is none.
         body: the assistant's body, on which lock strings are tried; None while it has none.
     """
-    found = Prepared()
+    prepared = Prepared()
     for path, value in changes.items():
         try:
-            _prepare_one(found, str(path), value, own)
+            _prepare_one(prepared, str(path), value, own)
         except ConfigurationError as error:
-            found.errors[str(path)] = one_line(str(error), 600)
+            prepared.errors[str(path)] = one_line(str(error), 600)
 
     def read_new(name: str) -> Any:
-        value = found.values[name] if name in found.values else own(name)
+        value = prepared.values[name] if name in prepared.values else own(name)
         return deepcopy(ATTRIBUTES[name].default) if value in (None, UNSET) else value
 
     # In a second pass, since a value may be right only together with another one.
-    problems = {name: problem_of(name, read_new, body) for name in found.values}
-    for path, keys in found.keys.items():
+    problems = {name: problem_of(name, read_new, body) for name in prepared.values}
+    for path, keys in prepared.keys.items():
         if problem := problems.get(str(keys[0])):
-            found.errors.setdefault(path, problem)
-    return found
+            prepared.errors.setdefault(path, problem)
+    return prepared
 
 
-def _prepare_one(found: Prepared, path: str, given: object, own: Own) -> None:
+def _prepare_one(prepared: Prepared, path: str, given: object, own: Own) -> None:
     """Add one change to those that are prepared.
 
     Raises:
@@ -168,11 +168,11 @@ def _prepare_one(found: Prepared, path: str, given: object, own: Own) -> None:
         if not inside:  # keys of containers are checked with the whole container, by `problem_of`
             check_setting(name, value)
     if inside:
-        before = found.values[name] if name in found.values else own(name)
+        before = prepared.values[name] if name in prepared.values else own(name)
         value = _replaced({} if before in (None, UNSET) else before, inside, value, name)
         value = plain(value, name) or UNSET
-    found.values[name] = None if value is UNSET else value
-    found.keys[path] = keys
+    prepared.values[name] = None if value is UNSET else value
+    prepared.keys[path] = keys
 
 
 def _read_value(schema: JsonSchemaValue, given: object, *, is_nested: bool) -> Any:
@@ -233,18 +233,18 @@ def update_settings(
         return _refused(script, f"give 1 to {MOST_CHANGES} settings at once, not {len(changes)}")
     # An earlier start or stop of all may not have reached this one: the later word counts.
     rounds.settle(script)
-    found = prepare(changes, lambda name: own_of(script, name), script.obj)
-    if found.errors:
-        return _refused(script, "; ".join(found.errors.values()), errors=found.errors)
-    before = {path: row_of(script, keys) for path, keys in found.keys.items()}
-    now = {name: value for name, value in found.values.items() if differs(script, name, value)}
+    prepared = prepare(changes, lambda name: own_of(script, name), script.obj)
+    if prepared.errors:
+        return _refused(script, "; ".join(prepared.errors.values()), errors=prepared.errors)
+    before = {path: row_of(script, keys) for path, keys in prepared.keys.items()}
+    now = {name: value for name, value in prepared.values.items() if differs(script, name, value)}
     with signed(by):
         store_settings(script, now)
-    rows = {path: row_of(script, keys) for path, keys in found.keys.items()}
+    rows = {path: row_of(script, keys) for path, keys in prepared.keys.items()}
     lines = [
         _change_line(script, rows[path], before[path]) + overruled(script, keys)
-        for path, keys in found.keys.items()
-    ] + doubts(script, found.values)
+        for path, keys in prepared.keys.items()
+    ] + doubts(script, prepared.values)
     data: list[EditedValue] = [
         {"name": rows[path]["name"], "old": before[path]["value"], "value": rows[path]["value"]}
         for path in rows

@@ -86,16 +86,16 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
 
 def _only(read: Read, name: str) -> Read:
     # Unrelated settings read as their defaults, so that what is wrong with them is not blamed here.
-    wanted = (name, *TOGETHER.get(name, ()))
-    return lambda other: read(other) if other in wanted else ATTRIBUTES[other].default
+    names = (name, *TOGETHER.get(name, ()))
+    return lambda other: read(other) if other in names else ATTRIBUTES[other].default
 
 
 def _refuse_secrets(name: str, value: object) -> None:
     if kind_of(SCHEMAS[name]) == "string" and isinstance(value, str):
-        found = name.startswith("llm_") and looks_like_key(value)
+        is_secret = name.startswith("llm_") and looks_like_key(value)
     else:
-        found = name == "llm_extra_params" and _holds_secret(value)
-    if found:
+        is_secret = name == "llm_extra_params" and _holds_secret(value)
+    if is_secret:
         raise ConfigurationError(f"{name} holds what looks like a key: {SECRETS_BELONG}")
 
 
@@ -154,8 +154,8 @@ def _check_overrides(read: Read, body: GameObject | None) -> None:
 
 
 def _check_channels(read: Read, _: object) -> None:
-    for channel, given in read("channel_configs").items():
-        ChannelConfig.of_channel(str(channel), given)
+    for channel, config in read("channel_configs").items():
+        ChannelConfig.of_channel(str(channel), config)
 
 
 # ---- model and money ---------------------------------------------------------------------------
@@ -212,8 +212,8 @@ def _check_prompts(read: Read, _: object) -> None:
 
 def _check_contexts(read: Read, body: GameObject | None) -> None:
     _check_prompts(read, body)
-    for name, given in read("context_configs").items():
-        for tool in given.get("tool_filter") or ():
+    for name, config in read("context_configs").items():
+        for tool in config.get("tool_filter") or ():
             _check_tool(f"context_configs.{name}.tool_filter", tool)
 
 
@@ -274,8 +274,10 @@ def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
         names: only these settings; None: all that name people.
     """
     wanted = _DOUBTS if names is None else [name for name in _DOUBTS if name in set(names)]
-    found = [f"{script.key}: {sentence}" for name in wanted for sentence in _DOUBTS[name](script)]
-    return found[:MOST_TOLD]
+    sentences = [
+        f"{script.key}: {sentence}" for name in wanted for sentence in _DOUBTS[name](script)
+    ]
+    return sentences[:MOST_TOLD]
 
 
 def misspelt_names() -> list[str]:
@@ -333,5 +335,5 @@ def _is_name(word: str) -> bool:
     guests = map(str.casefold, settings.GUEST_LIST or ())
     if word.casefold() in guests or AccountDB.objects.filter(username__iexact=word).exists():
         return True
-    named: Iterable[GameObject] = ObjectDB.objects.filter(db_key__iexact=word)
-    return any(isinstance(each, DefaultCharacter) for each in named)
+    beings: Iterable[GameObject] = ObjectDB.objects.filter(db_key__iexact=word)
+    return any(isinstance(each, DefaultCharacter) for each in beings)

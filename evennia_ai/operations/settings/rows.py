@@ -74,26 +74,26 @@ def group_of(path: str) -> str:
 
 def all_keys(script: AssistantScript) -> list[Keys]:
     """Keys of all settings to list; of open containers and of contexts only those that are set."""
-    found: list[Keys] = []
+    keys_of_all: list[Keys] = []
     for name, schema in SCHEMAS.items():
-        found.append((name,))
+        keys_of_all.append((name,))
         is_open = kind_of(schema) == "object" and item_of(schema) is not None
         if name == CONTEXTS_NAME or is_open:
             own = own_of(script, name)
-            found += _set_keys(own, (name,), deep=name == CONTEXTS_NAME)
+            keys_of_all += _set_keys(own, (name,), deep=name == CONTEXTS_NAME)
         elif known_keys(schema):
             nested = (keys for keys in NESTED.values() if keys[0] == name)
-            found += [keys for keys in nested if not known_keys(schema_of_keys(keys))]
-    return found
+            keys_of_all += [keys for keys in nested if not known_keys(schema_of_keys(keys))]
+    return keys_of_all
 
 
 def _set_keys(own: object, above: Keys, *, deep: bool) -> list[Keys]:
     if not isinstance(own, Mapping):
         return []
-    found: list[Keys] = []
+    keys_set: list[Keys] = []
     for key, value in own.items():
-        found += _set_keys(value, (*above, key), deep=False) if deep else [(*above, key)]
-    return found
+        keys_set += _set_keys(value, (*above, key), deep=False) if deep else [(*above, key)]
+    return keys_set
 
 
 class SettingRow(TypedDict):

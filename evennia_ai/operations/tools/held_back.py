@@ -71,10 +71,11 @@ def held_back() -> Mapping[str, tuple[HeldTool, ...]]:
 
 def held_tools() -> Result[HeldTools]:
     """List the tools and agents' cards that are held back, with what has changed in each."""
-    held = held_back()
-    rows = [_row(server, tool) for server, tools in held.items() for tool in tools]
+    by_server = held_back()
+    rows = [_row(server, tool) for server, tools in by_server.items() for tool in tools]
     servers: list[HeldServer] = [
-        {"name": name, "tools": len(tools), "mark": mark_of(tools)} for name, tools in held.items()
+        {"name": name, "tools": len(tools), "mark": mark_of(tools)}
+        for name, tools in by_server.items()
     ]
     if not rows:
         return Result(True, "No tool is held back.", HeldTools([], []))
@@ -98,13 +99,13 @@ def allow_tools(name: str, mark: str, *, by: str) -> Result[AllowedTools]:
         mark: the mark that `held_tools` gave.
         by: name for the audit log.
     """
-    held = held_back()
-    for server, tools in held.items():
+    by_server = held_back()
+    for server, tools in by_server.items():
         for tool in tools:
             if tool.name == name:
                 return _allow(server, [tool], tool.now.mark == mark, by)
-    if name in held:
-        return _allow(name, held[name], mark_of(held[name]) == mark, by)
+    if name in by_server:
+        return _allow(name, by_server[name], mark_of(by_server[name]) == mark, by)
     return Result.not_found(f"No tool and no server {name[:80]!r} is held back.")
 
 

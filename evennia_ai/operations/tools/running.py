@@ -104,10 +104,10 @@ def _is_allowed(script: AssistantScript, name: str) -> bool:
 
 def list_tools(script: AssistantScript) -> Result[Tools]:
     """List all tools of an assistant, by name."""
-    shown: list[ToolRow] = []
+    tool_rows: list[ToolRow] = []
     for name, spec in sorted(_specs().items()):
-        made = TOOL_REGISTRY.get(name)
-        shown.append(
+        definition = TOOL_REGISTRY.get(name)
+        tool_rows.append(
             {
                 "name": name,
                 "description": spec.description,
@@ -115,18 +115,18 @@ def list_tools(script: AssistantScript) -> Result[Tools]:
                 "parameters": dict(spec.parameters),
                 "is_allowed": _is_allowed(script, name),
                 "needs_yes": spec.needs_confirmation,
-                "module": made.module if made is not None else "",
+                "module": definition.module if definition is not None else "",
             }
         )
-    allowed = sum(tool["is_allowed"] for tool in shown)
-    message = f"{script.key} may use {allowed} of {counted(len(shown), 'tools')}."
-    return Result(True, message, Tools(shown))
+    allowed = sum(tool["is_allowed"] for tool in tool_rows)
+    message = f"{script.key} may use {allowed} of {counted(len(tool_rows), 'tools')}."
+    return Result(True, message, Tools(tool_rows))
 
 
 def find_tool(script: AssistantScript, name: str) -> Result[ToolRow]:
     """Find a tool; the refusal of an unknown name suggests similar ones."""
-    found = next((row for row in list_tools(script).data.tools if row["name"] == name), None)
-    return _unknown(script, name) if found is None else Result(True, found["description"], found)
+    tool = next((row for row in list_tools(script).data.tools if row["name"] == name), None)
+    return _unknown(script, name) if tool is None else Result(True, tool["description"], tool)
 
 
 def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, Any] | Result:
@@ -142,11 +142,11 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
     if spec is None:
         return _unknown(script, name)
     try:
-        given = read_arguments(spec, text)
+        arguments = read_arguments(spec, text)
     except ValueError as error:
         return Result.invalid(f"{name}: {error}.")
-    problem = arguments_problem(spec, given)
-    return Result.invalid(f"{problem}.") if problem else given
+    problem = arguments_problem(spec, arguments)
+    return Result.invalid(f"{problem}.") if problem else arguments
 
 
 def broken_modules() -> list[str]:
@@ -179,8 +179,8 @@ def execute_tool(
         duration_ms = round((script.clock.seconds() - began) * 1000)
         word = "done" if result.success else "it did not work"
         record.note(f"by hand: {word}", result.text)
-        facts = {"success": result.success, "duration_ms": duration_ms, "number": record.number}
-        audit.record("tool_by_hand", script, tool_name=name, by=by, **facts)
+        details = {"success": result.success, "duration_ms": duration_ms, "number": record.number}
+        audit.record("tool_by_hand", script, tool_name=name, by=by, **details)
         data = Executed(name, result.success, result.text, duration_ms)
         fault = _PROBLEMS.get(result.fault) if result.fault else None
         problem = ProblemKind.NONE if result.success else fault or ProblemKind.CONFLICT
@@ -285,10 +285,10 @@ def read_arguments(spec: ToolSpec, text: str) -> dict[str, Any]:
         return {}
     if text.startswith("{"):
         return _object(text)
-    found = _pairs(text, known)
-    if not found:
-        found = {_sole_argument(spec, known, text): text}
-    return {name: _convert(known[name], _unquoted(value)) for name, value in found.items()}
+    pairs = _pairs(text, known)
+    if not pairs:
+        pairs = {_sole_argument(spec, known, text): text}
+    return {name: _convert(known[name], _unquoted(value)) for name, value in pairs.items()}
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -322,12 +322,12 @@ def _sole_argument(spec: ToolSpec, known: Mapping[str, object], text: str) -> st
         ValueError: the tool takes no arguments, or needs several.
     """
     required = [str(name) for name in spec.parameters.get("required", ())]
-    wanted = required or list(known)
-    if len(wanted) == 1:
-        return wanted[0]
-    if not wanted:
+    candidates = required or list(known)
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates:
         raise ValueError(f"it takes no arguments, so {text[:40]!r} is too much")
-    form = " ".join(f"{name}=..." for name in wanted)
+    form = " ".join(f"{name}=..." for name in candidates)
     raise ValueError(f"say which value is which: {form}")
 
 
@@ -342,9 +342,9 @@ def _convert(schema: object, value: str) -> Any:
     if value.casefold() in ("none", "null") and any(arm["type"] == "null" for arm in allowed):
         return None
     for arm in allowed:
-        made = _typed(arm, value)
-        if not isinstance(made, str):
-            return made
+        converted = _typed(arm, value)
+        if not isinstance(converted, str):
+            return converted
     return value
 
 

@@ -166,8 +166,8 @@ def _unknown(
 ) -> str:
     if not records or number is None:
         return f"{name} has no messages on record.\n{_now(script, is_staff)}"
-    kept = ", ".join(str(record.number) for record in records[:10])
-    return f"{name} has no message {number} on record. The newest: {kept}."
+    numbers = ", ".join(str(record.number) for record in records[:10])
+    return f"{name} has no message {number} on record. The newest: {numbers}."
 
 
 def heard(
@@ -186,17 +186,17 @@ def heard(
     if script.work is None:
         return Result.unavailable(f"{script.key} is not running.")
     newest, look = script.work.decisions.newest(), look or PrivateView()
-    left = [record for record in newest if before is None or record.number < before]
-    shown = left[: max(1, min(limit, MOST_AT_ONCE))]
-    is_more = len(left) > len(shown)
+    records = [record for record in newest if before is None or record.number < before]
+    shown = records[: max(1, min(limit, MOST_AT_ONCE))]
+    is_more = len(records) > len(shown)
     data = HeardPage(
         [row_of(record, is_staff=True, look=look) for record in shown],
         shown[-1].number if is_more else None,
         [_waiting(event) for event in script.work.inbox],
     )
     look.note(script, "what was heard")
-    kept = counted(len(newest), "messages")
-    message = f"{script.key} has {kept} on record, and {len(data.waiting)} are waiting."
+    count = counted(len(newest), "messages")
+    message = f"{script.key} has {count} on record, and {len(data.waiting)} are waiting."
     return Result(True, message, data)
 
 

@@ -108,8 +108,8 @@ def recent(script: AssistantScript, look: PrivateView, most: int = MOST_LIVE) ->
     if work is None:
         return Result.unavailable(NOT_RUNNING.format(name=script.key))
     newest = work.recorded.newest()
-    shown = [each for place, each in enumerate(newest) if place < most or each.ended is None]
-    turns = [seen(script, each, look) for each in shown]
+    records = [each for place, each in enumerate(newest) if place < most or each.ended is None]
+    turns = [seen(script, each, look) for each in records]
     look.note(script, KIND)
     message = f"{len(turns)} of {counted(len(newest), 'turns')} in memory."
     return Result(True, message, Recent(turns, work.recorded.is_on))
@@ -190,11 +190,11 @@ def show_turn(
 def _autonomous_turn(
     script: AssistantScript, name: str, tick: int | None, look: PrivateView
 ) -> Result[TurnInFull]:
-    found = [each for each in script.work.recorded.newest() if each.turn.tick == tick]
-    if not found:
+    turns = [each for each in script.work.recorded.newest() if each.turn.tick == tick]
+    if not turns:
         return Result.not_found(f"There is no such turn of {name} in memory.")
-    recorded = [seen(script, each, look) for each in found]
-    around = _around(script, found[0].began, set(), look)
+    recorded = [seen(script, each, look) for each in turns]
+    around = _around(script, turns[0].began, set(), look)
     look.note(script, KIND)
     return Result(True, f"A turn of {name}.", TurnInFull(name, [], around, recorded))
 

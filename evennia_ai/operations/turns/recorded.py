@@ -124,8 +124,8 @@ class _Words:
         self.held: Held = turn.kept_audiences.union(alone, *(each.held for each in turn.events))
         self.is_unkept = not is_tried and prompt_has_unstorable_words(script, turn)
         # All are asked, without a short circuit, since `may_see` counts what was revealed.
-        seen = [look.may_see(audience) for audience in sorted(self.held)]
-        self.is_shown = all(seen) and not self.is_unkept
+        answers = [look.may_see(audience) for audience in sorted(self.held)]
+        self.is_shown = all(answers) and not self.is_unkept
 
     def of(self, text: str) -> str:
         """A text as the reader may see it."""
@@ -211,7 +211,7 @@ def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> Record
         fields = _model_call(step, record, words)
     else:
         fields = _tool_call(step, words)
-    shown: Any = {
+    values: Any = {
         **_DEFAULTS,
         **fields,
         "begin": max(0.0, step.began - record.began),
@@ -219,8 +219,8 @@ def _step(step: Step, record: RecordedTurn, words: _Words, now: float) -> Record
         "is_cut": step.is_cut,
     }
     if step.seconds is None:
-        shown["state"] = "runs"
-    row: RecordedStep = shown
+        values["state"] = "runs"
+    row: RecordedStep = values
     return row
 
 
@@ -236,7 +236,7 @@ def _model_call(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict
     reply, prompt = call.reply, call.prompt
     usage = prompt.credible(reply.usage) if reply is not None else TokenUsage(prompt.tokens)
     calls = reply.tool_calls if reply is not None else ()
-    said = reply.content if reply is not None else call.error
+    words_of_reply = reply.content if reply is not None else call.error
     return {
         "kind": "model",
         "name": (reply.model if reply is not None else "") or record.turn.model or "the model",
@@ -248,12 +248,12 @@ def _model_call(call: RecordedCall, record: RecordedTurn, words: _Words) -> dict
         "blocks": _blocks(call, words),
         "messages": [_sent(message, call, words) for message in call.messages],
         "tools": [spec.name for spec in call.tools],
-        "thoughts": words.of(said) if calls else "",
+        "thoughts": words.of(words_of_reply) if calls else "",
         "calls": [
             Asked(name=_name(each.name, call, words), arguments=_json(each.arguments, words))
             for each in calls
         ],
-        "result": "" if calls else words.of(said),
+        "result": "" if calls else words.of(words_of_reply),
     }
 
 
@@ -279,7 +279,7 @@ def _json(arguments: Mapping[str, object], words: _Words) -> str:
 
 def _blocks(call: RecordedCall, words: _Words) -> list[Block]:
     prompt, head = call.prompt, _head(call)
-    shown: list[Block] = [
+    blocks: list[Block] = [
         {
             "name": name,
             "tokens": prompt.count(text),
@@ -288,11 +288,11 @@ def _blocks(call: RecordedCall, words: _Words) -> list[Block]:
         for name, text in prompt.blocks
         if text
     ]
-    if shown:
-        rest = prompt.tokens - prompt.tool_tokens - sum(block["tokens"] for block in shown)
-        shown.append({"name": TALK, "tokens": max(0, rest), "text": ""})
-        shown.append({"name": TOOLS, "tokens": prompt.tool_tokens, "text": ""})
-    return shown
+    if blocks:
+        rest = prompt.tokens - prompt.tool_tokens - sum(block["tokens"] for block in blocks)
+        blocks.append({"name": TALK, "tokens": max(0, rest), "text": ""})
+        blocks.append({"name": TOOLS, "tokens": prompt.tool_tokens, "text": ""})
+    return blocks
 
 
 def _head(call: RecordedCall) -> str:

@@ -140,15 +140,15 @@ def _did(row: Row) -> list[str]:
         paid = f" after {counted(calls, 'calls')} {cost_of(row)}" if calls else ""
         return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
-    found = next((said for step in reversed(steps) if (said := _said(step))), "")
-    if found:
+    words_said = next((phrase for step in reversed(steps) if (phrase := _said(step))), "")
+    if words_said:
         is_plain = steps[-1].startswith("answered")
-        return [found, "nothing went wrong"] if is_plain else [found]
+        return [words_said, "nothing went wrong"] if is_plain else [words_said]
     return [_RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "I took note of it")]
 
 
 def _said(step: str) -> str:
-    return next((said for start, said in _STEPS.items() if step.startswith(start)), "")
+    return next((phrase for start, phrase in _STEPS.items() if step.startswith(start)), "")
 
 
 def _hindrance(row: Row) -> list[str]:
@@ -279,11 +279,11 @@ def trace(
     name, is_staff = name_before(script, asker), person is None
     if not tracing.trace_config().keep_days:
         return Result(False, OFF, TracedPage([], None), ProblemKind.NOT_FOUND)
-    found = _filtered(tracing.of(script.pk, now), span, words, person)
-    found = found.filter(_match(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
+    hits = _filtered(tracing.of(script.pk, now), span, words, person)
+    hits = hits.filter(_match(sender, result, before)).order_by(*(DEAREST if by_cost else NEWEST))
     most = max(1, min(limit, MOST_AT_ONCE))
-    kept = list(found[: most + 1])  # one more tells if there is a next page
-    entries, is_more = kept[:most], len(kept) > most and not by_cost
+    page = list(hits[: most + 1])  # one more tells if there is a next page
+    entries, is_more = page[:most], len(page) > most and not by_cost
     rows = [row_of(entry, now, is_staff=is_staff, look=look) for entry in entries]
     data = TracedPage(rows, entries[-1].pk if is_more else None)
     what = _search_text(span, words)
@@ -309,17 +309,17 @@ def find(
         person: only messages of this person.
     """
     given = {"number": number, "at": at, "person": person}
-    wanted = {name: value for name, value in given.items() if value is not None}
-    kept = tracing.of(script.id, script.clock.seconds())  # only of the days that are kept
-    newest: TracedMessage | None = kept.filter(**wanted).order_by("-pk").first()
+    filters = {name: value for name, value in given.items() if value is not None}
+    messages = tracing.of(script.id, script.clock.seconds())  # only of the days that are kept
+    newest: TracedMessage | None = messages.filter(**filters).order_by("-pk").first()
     return newest
 
 
 def exported(script: AssistantScript, person: str, look: PrivateView) -> list[dict[str, object]]:
     """All stored traces of a person's messages, the newest first."""
     now = script.clock.seconds()
-    found = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
-    return [{**row_of(entry, now, is_staff=False, look=look)} for entry in found.iterator()]
+    messages = tracing.of(script.pk, now).filter(person=person).order_by("-pk")
+    return [{**row_of(entry, now, is_staff=False, look=look)} for entry in messages.iterator()]
 
 
 def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: PrivateView) -> Traced:
@@ -383,15 +383,15 @@ def _filtered(
     if span is not None:
         rows = rows.filter(at__gte=span.since, at__lt=span.until)
     if words:  # public ones only: finding private words would tell that they were said
-        said = Q(is_private=False) & containing("words", words)
-        rows = rows.filter(said | Q(is_answer_private=False) & containing("answer", words))
+        in_words = Q(is_private=False) & containing("words", words)
+        rows = rows.filter(in_words | Q(is_answer_private=False) & containing("answer", words))
     return rows if person is None else rows.filter(person=person)
 
 
 def _match(sender: str, result: str, before: int | None) -> Q:
-    wanted = containing("name", sender) if sender else Q()
+    condition = containing("name", sender) if sender else Q()
     given = {"facts__result": result or None, "pk__lt": before}
-    return wanted & Q(**{name: value for name, value in given.items() if value is not None})
+    return condition & Q(**{name: value for name, value in given.items() if value is not None})
 
 
 def _search_text(span: Span | None, words: str) -> str:

@@ -82,8 +82,8 @@ def own_locks(script: Assistant) -> str:
 
     Locks that it has already, as from an earlier body, are left out.
     """
-    wanted = {"tool_move": "false()", Right.CONTROL: "perm(Builder)"}
-    return ";".join(f"{kind}:{rule}" for kind, rule in wanted.items() if not script.locks.get(kind))
+    rules = {"tool_move": "false()", Right.CONTROL: "perm(Builder)"}
+    return ";".join(f"{kind}:{rule}" for kind, rule in rules.items() if not script.locks.get(kind))
 
 
 def decides(script: Assistant, kind: str) -> bool:
@@ -100,12 +100,12 @@ def locks_for(maker: Being | None) -> str:
         maker: a character or an account; None for code.
     """
     account = getattr(maker, "account", None) or maker
-    named = ""
+    maker_lock = ""
     if account is not None:
         # In Evennia's locks `pid` is the account behind the accessing object, `id` that object.
         kind = "pid" if hasattr(account, "get_all_puppets") else "id"
-        named = f"{kind}({account.id}) or "
-    own = ";".join(f"{access}:{named}perm(Admin)" for access in (OF_EVENNIA, "delete"))
+        maker_lock = f"{kind}({account.id}) or "
+    own = ";".join(f"{access}:{maker_lock}perm(Admin)" for access in (OF_EVENNIA, "delete"))
     return f"tool_move:false();{Right.CONTROL}:perm(Builder);{own}"
 
 

@@ -40,11 +40,11 @@ class LentPermissions(PermissionHandler):
 
     def all(self, *args: Any, **kwargs: Any) -> list[Any]:
         """The permissions, as strings unless the arguments ask for something else."""
-        held: list[Any] = super().all(*args, **kwargs)
+        permissions: list[Any] = super().all(*args, **kwargs)
         # Locks ask without arguments; a caller with arguments wants to list or edit them.
         for giver in self._givers if not (args or kwargs) else ():
-            held = [name for own in held if (name := _shared(str(own), giver))]
-        return held
+            permissions = [name for own in permissions if (name := _shared(str(own), giver))]
+        return permissions
 
 
 def _shared(name: str, person: Being) -> str:

@@ -139,10 +139,10 @@ class _QuelledPermissions:
         account = self._account
         # An account that puppets nobody is as quelled as with its last character.
         played = account.get_all_puppets() or [account.attributes.get(LAST_PUPPET)]
-        held = [_held(being) for being in (account, *played)]
+        permissions = [_held(being) for being in (account, *played)]
         ranks = [name.casefold() for name in settings.PERMISSION_HIERARCHY]
-        rank = min(max((_rank(name, ranks) for name in names), default=-1) for names in held)
-        unranked = {name for names in held for name in names if _rank(name, ranks) < 0}
+        rank = min(max((_rank(name, ranks) for name in names), default=-1) for names in permissions)
+        unranked = {name for names in permissions for name in names if _rank(name, ranks) < 0}
         return sorted(unranked) + (ranks[rank : rank + 1] if rank >= 0 else [])
 
 
@@ -186,11 +186,11 @@ def known_permission(word: str) -> str:
     words = word.strip().casefold()
     known = {name.casefold(): name for name in settings.PERMISSION_HIERARCHY}
     # Evennia's `perm()` takes the plural of a permission too: "Builders".
-    found = known.get(words) or known.get(words.removesuffix("s"))
-    if found is None and words:
-        held = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
-        found = word.strip() if held.exists() else None
-    return found or ""
+    permission = known.get(words) or known.get(words.removesuffix("s"))
+    if permission is None and words:
+        tags = Tag.objects.filter(db_tagtype="permission", db_key__iexact=words)
+        permission = word.strip() if tags.exists() else None
+    return permission or ""
 
 
 def meets_any(being: Being, conditions: Iterable[str], judge: TypedObject) -> bool:

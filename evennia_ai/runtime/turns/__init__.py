@@ -47,11 +47,11 @@ def load(script: Assistant, first: inbox.Stored, limit: int) -> Turn:
 
 def checkpointed_events(script: Assistant) -> tuple[Event, ...]:
     """The events of the turn that was checkpointed before a restart or a pause; () without one."""
-    noted, work = read(script, "current_tool_call"), script.work
-    if not noted or "tool" in noted:
+    saved_turn, work = read(script, "current_tool_call"), script.work
+    if not saved_turn or "tool" in saved_turn:
         return ()
-    stored = [item for item in work.inbox if item["id"] in noted["events"]]
-    if not stored or len(stored) != len(noted["events"]):
+    stored = [item for item in work.inbox if item["id"] in saved_turn["events"]]
+    if not stored or len(stored) != len(saved_turn["events"]):
         # Some of its events were removed meanwhile, as by a mute: the rest start over.
         write(script, current_tool_call=None)
         end_void_turns(work)
@@ -147,18 +147,18 @@ def _bounds(turn: Turn) -> dict[str, Any]:
 
 def write_ahead_intent(script: Assistant, turn: Turn, call: ToolCall) -> None:
     """Store that a call is about to happen, so that a crash cannot make it happen twice."""
-    noted = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
-    keep(script, turn, current_tool_call=as_noted(turn) | noted)
+    intent = {"tool": call.name, "call_id": call.id, "arguments": dict(call.arguments)}
+    save(script, turn, current_tool_call=as_noted(turn) | intent)
 
 
 def clear_intent(script: Assistant, turn: Turn) -> None:
     """Withdraw an intent whose call did not happen; after a crash the event is answered again."""
     if turn.epoch == script.work.epoch and read(script, "current_tool_call"):
         # If others noticed nothing of the turn so far, its event is simply answered again.
-        keep(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
+        save(script, turn, current_tool_call=as_noted(turn) if turn.effects else None)
 
 
-def keep(
+def save(
     script: Assistant,
     turn: Turn,
     *audit_events: AuditEvent,
@@ -181,12 +181,12 @@ def write_counted(
 ) -> None:
     """Write values and audit events, with the log and metrics that tool calls and ticks add to."""
     work = script.work
-    log, metrics, told = work.executions, work.metrics, {item.event for item in audit_events}
-    if executions.TOOL in told:
+    log, metrics, names = work.executions, work.metrics, {item.event for item in audit_events}
+    if executions.TOOL in names:
         now, limit = script.clock.seconds(), read(script, "max_log_entries")
         log = executions.logged(log, audit_events, at=now, limit=limit, person=person)
         values["execution_log"] = log
-    if executions.TOOL in told or executions.TICK in told:
+    if executions.TOOL in names or executions.TICK in names:
         metrics = values["metrics"] = executions.added(metrics, audit_events)
     write(script, *audit_events, extra_writes=extra_writes, **values)
     work.executions, work.metrics = log, metrics
@@ -194,7 +194,7 @@ def write_counted(
 
 def checkpoint(script: Assistant, turn: Turn) -> None:
     """Store what was said and done so far."""
-    keep(script, turn, current_tool_call=as_noted(turn))
+    save(script, turn, current_tool_call=as_noted(turn))
     _forget_told(script.work, turn)
 
 
@@ -218,8 +218,8 @@ def as_noted(turn: Turn) -> dict[str, Any]:
 
 def _forget_told(work: Work, turn: Turn) -> None:
     # By identity: the same words may have been said again since.
-    told = set(map(id, turn.overheard))
-    work.overheard = [item for item in work.overheard if id(item) not in told]
+    told_lines = set(map(id, turn.overheard))
+    work.overheard = [item for item in work.overheard if id(item) not in told_lines]
 
 
 def settle(
@@ -245,13 +245,13 @@ def settle(
         if not turn.is_remembered:
             payer = turn.payer if turn.payer != face else ""
             unkept = turn.is_unkept and (OVERHEARD if turn.is_overheard_unkept else True)
-            said = marked(marked(turn.said, PAID_BY, payer), UNKEPT, unkept)
-            remember(script, said, face, is_private=turn.is_private, asides=turn.asides)
+            messages = marked(marked(turn.said, PAID_BY, payer), UNKEPT, unkept)
+            remember(script, messages, face, is_private=turn.is_private, asides=turn.asides)
             turn.is_remembered = True
         _forget_told(work, turn)
         values["conversation_history"] = work.history
     # Only what changes: each value is an UPDATE, and most turns leave both as they are.
-    if (noted := script.attributes.find("current_tool_call")) and noted.db_value is not None:
+    if (row := script.attributes.find("current_tool_call")) and row.db_value is not None:
         values["current_tool_call"] = None
     if consecutive_errors != read(script, "consecutive_errors"):
         values["consecutive_errors"] = consecutive_errors
@@ -262,7 +262,7 @@ def settle(
 
 def remember(
     script: Assistant,
-    said: Sequence[conversation.Message],
+    messages: Sequence[conversation.Message],
     person: str,
     *,
     is_private: bool,
@@ -274,11 +274,11 @@ def remember(
         person: the face of the one that the turn was for.
         asides: for each call, by its id, the person who alone was told something.
     """
-    said = conversation.history_entries(said, person, asides, is_private=is_private)
-    if not said:
+    messages = conversation.history_entries(messages, person, asides, is_private=is_private)
+    if not messages:
         return
     work, limit = script.work, read(script, "max_history")
-    history = [*work.history, *said]
+    history = [*work.history, *messages]
     if len(history) > limit:
         # A quarter at once: providers cache a prompt's beginning, which would change every turn.
         history = compaction.trim(history, max(1, limit - limit // 4))
@@ -303,10 +303,10 @@ def _complete(
     """Write values with the end of a tick, and count what it used."""
     work = script.work
     seconds = script.clock.seconds() - turn.began_seconds
-    told = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
+    event = executions.tick_completed(turn, outcome, stop=stop, seconds=seconds)
     waited = len(work.unkept)
     usage = _stored_usage(work, turn)
-    keep(script, turn, *work.unkept, told, extra_writes=extra_writes, usage=usage, **values)
+    save(script, turn, *work.unkept, event, extra_writes=extra_writes, usage=usage, **values)
     # Only as many as were written: others may have been added meanwhile.
     del work.unkept[:waited]
     _count(work, turn)
@@ -339,8 +339,8 @@ def cut_off(script: Assistant, turn: Turn) -> None:
         item for item in turn.audit_events if item.details["call_id"] not in work.given_up
     ]
     seconds = script.clock.seconds() - turn.began_seconds
-    told = executions.tick_completed(turn, executions.CUT_OFF, stop="cut_off", seconds=seconds)
-    add_usage(script, turn, *turn.audit_events, told)
+    event = executions.tick_completed(turn, executions.CUT_OFF, stop="cut_off", seconds=seconds)
+    add_usage(script, turn, *turn.audit_events, event)
 
 
 def add_usage(script: Assistant, used: Turn, *audit_events: AuditEvent) -> None:
@@ -348,16 +348,16 @@ def add_usage(script: Assistant, used: Turn, *audit_events: AuditEvent) -> None:
     _count(script.work, used)
     script.work.unkept += audit_events
     # Later, since this may be called in the middle of a stop, which writes it all at once.
-    pacer_of(reactor).call(_keep_usage, script, script.work)
+    pacer_of(reactor).call(_save_usage, script, script.work)
 
 
-def _keep_usage(script: Assistant, work: Work) -> None:
+def _save_usage(script: Assistant, work: Work) -> None:
     """Store what is counted, unless a stop is about to do so."""
     if work.unkept and not work.is_stopping and script.work is work and script.pk is not None:
-        keep_usage(script)
+        save_usage(script)
 
 
-def keep_usage(script: Assistant, *audit_events: AuditEvent, **values: Any) -> None:
+def save_usage(script: Assistant, *audit_events: AuditEvent, **values: Any) -> None:
     """Write values and audit events, and before them whatever is counted and not stored yet."""
     work = script.work
     waited = tuple(work.unkept)

@@ -33,8 +33,10 @@ def push(script: Assistant, event: Event) -> list[Event]:
     if len(work.inbox) < limit:
         return state.push(script, event)
     _, leaving = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
-    noted = read(script, "current_tool_call") or {"events": ()}
-    begun = [each for each in leaving if inbox.SAVED_TURN in each or each["id"] in noted["events"]]
+    checkpoint = read(script, "current_tool_call") or {"events": ()}
+    begun = [
+        each for each in leaving if inbox.SAVED_TURN in each or each["id"] in checkpoint["events"]
+    ]
     if begun:
         forget(script, begun)
     return [*map(Event.from_stored, begun), *state.push(script, event)]
@@ -42,8 +44,8 @@ def push(script: Assistant, event: Event) -> list[Event]:
 
 def set_aside(script: Assistant) -> None:
     """Let the checkpointed turn wait with its events, so that others can be taken."""
-    work, noted = script.work, read(script, "current_tool_call")
-    waiting = inbox.set_aside(work.inbox, noted["events"], noted)
+    work, checkpoint = script.work, read(script, "current_tool_call")
+    waiting = inbox.set_aside(work.inbox, checkpoint["events"], checkpoint)
     write(script, pending_events=waiting, current_tool_call=None)
     # After the write, so that memory matches the database if it fails.
     work.inbox = waiting
@@ -51,12 +53,12 @@ def set_aside(script: Assistant) -> None:
 
 def resume(script: Assistant, stored: inbox.Stored) -> Turn:
     """Resume a turn that was set aside, given the first of its events."""
-    work, noted = script.work, stored[inbox.SAVED_TURN]
-    waiting = inbox.without_saved_turn(work.inbox, noted["events"])
+    work, checkpoint = script.work, stored[inbox.SAVED_TURN]
+    waiting = inbox.without_saved_turn(work.inbox, checkpoint["events"])
     # In one write: a crash in between would leave the turn in both places, or in none.
-    write(script, pending_events=waiting, current_tool_call=noted)
+    write(script, pending_events=waiting, current_tool_call=checkpoint)
     work.inbox = waiting
-    return turns.from_checkpoint(script, noted)
+    return turns.from_checkpoint(script, checkpoint)
 
 
 def hold(script: Assistant, turn: Turn) -> None:
@@ -70,7 +72,7 @@ def hold(script: Assistant, turn: Turn) -> None:
     if turn.event.kind != inbox.OWN:
         # Beside its first event; `current_tool_call` must be empty for others to be taken.
         waiting = inbox.set_aside(waiting, ids, turns.as_noted(turn))
-    turns.keep(script, turn, pending_events=waiting, current_tool_call=None)
+    turns.save(script, turn, pending_events=waiting, current_tool_call=None)
     work.inbox, work.running, work.in_flight = waiting, frozenset(), None
     work.ticks = max(work.ticks, turn.tick)  # so that turns in between get other numbers
 
@@ -81,7 +83,7 @@ def take_back(script: Assistant, turn: Turn) -> None:
     waiting = work.inbox
     if turn.event.kind != inbox.OWN:
         waiting = inbox.without_saved_turn(waiting, ids)
-    turns.keep(script, turn, pending_events=waiting, current_tool_call=turns.as_noted(turn))
+    turns.save(script, turn, pending_events=waiting, current_tool_call=turns.as_noted(turn))
     # Marked as running before its seat leaves `aside`: busy events cannot be pushed out.
     work.inbox, work.running = waiting, frozenset(ids)
 
@@ -107,10 +109,10 @@ def break_off(script: Assistant, turn: Turn, *, is_over: bool = False) -> bool:
 
 def forget(script: Assistant, events: Sequence[inbox.Stored]) -> None:
     """Remove events that nobody will answer; what was done for them is remembered."""
-    noted = checkpoint_of(script, {item["id"] for item in events})
+    checkpoint = checkpoint_of(script, {item["id"] for item in events})
     noted_turns = [item[inbox.SAVED_TURN] for item in events if inbox.SAVED_TURN in item]
-    if noted is not None:
-        noted_turns.append(noted)
+    if checkpoint is not None:
+        noted_turns.append(checkpoint)
     for noted_turn in noted_turns:
         if noted_turn["effects"]:
             give_up(script, noted_turn)
@@ -140,10 +142,10 @@ def reset_history(script: Assistant) -> None:
     """Forget the conversation and void what is under way; messages in the inbox stay."""
     void(script)
     bump_epoch(script)
-    noted = read(script, "current_tool_call")
+    checkpoint = read(script, "current_tool_call")
     if script.work is not None:
-        if noted and ("tool" in noted or noted.get("effects")):
-            give_up(script, noted)
+        if checkpoint and ("tool" in checkpoint or checkpoint.get("effects")):
+            give_up(script, checkpoint)
         script.work.history, script.work.talks = [], {}
     write(script, audit_event("HistoryReset"), conversation_history=[], current_tool_call=None)
 
@@ -160,16 +162,20 @@ def recover(script: Assistant, *, is_final: bool = False) -> str:
     Returns:
         What was interrupted, in words for the log, or "".
     """
-    noted = read(script, "current_tool_call")
-    if not noted or script.work is None:
+    checkpoint = read(script, "current_tool_call")
+    if not checkpoint or script.work is None:
         return ""
-    is_in_effect = "tool" in noted
+    is_in_effect = "tool" in checkpoint
     # A turn of its own is in no inbox, from which it could go on.
-    is_over = is_final or noted.get("is_own")
-    if is_in_effect or (is_over and noted.get("effects")):
-        give_up(script, noted)
+    is_over = is_final or checkpoint.get("is_own")
+    if is_in_effect or (is_over and checkpoint.get("effects")):
+        give_up(script, checkpoint)
     # The length of the arguments, not their words: they may be private, and this is logged.
-    return f"{noted['tool']} ({len(str(noted['arguments']))} characters)" if is_in_effect else ""
+    return (
+        f"{checkpoint['tool']} ({len(str(checkpoint['arguments']))} characters)"
+        if is_in_effect
+        else ""
+    )
 
 
 def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
@@ -184,13 +190,15 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
         work.given_up.add(noted["call_id"])
     events = [item for item in work.inbox if item["id"] in noted["events"]]
     work.inbox = inbox.settle(work.inbox, noted["events"])
-    said = [_with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())]
-    if said and (events or noted.get("is_own")):
+    messages = [
+        _with_unknown(message, noted.get("call_id", "")) for message in noted.get("said", ())
+    ]
+    if messages and (events or noted.get("is_own")):
         face = Event.from_stored(events[-1]).face if events else ""
         asides = noted.get("asides", {})
         # It is no longer known whom the turn overheard, so nothing of it may be kept.
-        said = conversation.marked(said, conversation.UNKEPT, True)
-        turns.remember(script, said, face, is_private=noted["is_private"], asides=asides)
+        messages = conversation.marked(messages, conversation.UNKEPT, True)
+        turns.remember(script, messages, face, is_private=noted["is_private"], asides=asides)
     values: dict[str, Any] = {
         "pending_events": work.inbox,
         "conversation_history": work.history,
@@ -205,8 +213,8 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
 def unknown(turn: Turn, call: ToolCall) -> AuditEvent:
     """The audit event of a call whose outcome is unknown."""
     spec = ToolSpec(call.name, "", {})
-    told = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
-    return audit_event(told.event, **{**told.details, "error": UNKNOWN.text})
+    event = executions.tool_executed(turn, call, UNKNOWN, seconds=0.0, spec=spec)
+    return audit_event(event.event, **{**event.details, "error": UNKNOWN.text})
 
 
 def _with_unknown(message: conversation.Message, call_id: str) -> conversation.Message:

@@ -45,14 +45,14 @@ def _show(visit: Visit) -> Shown:
 
 def _show_state(visit: Visit) -> Shown:
     """Show the state at the moment in the query string, or the current one."""
-    asked = visit.query.get("at", "")
-    at: Result[Any] = log.find_version(visit.assistant, asked)
-    found = log.audit_state(visit.assistant, at.data) if at.ok else at
-    shown = {"asked": asked, "told": found.message, "groups": []}
-    if not found.ok:
-        visit.result = found
+    moment = visit.query.get("at", "")
+    at: Result[Any] = log.find_version(visit.assistant, moment)
+    result = log.audit_state(visit.assistant, at.data) if at.ok else at
+    shown = {"asked": moment, "told": result.message, "groups": []}
+    if not result.ok:
+        visit.result = result
         return shown
-    data = found.data
+    data = result.data
     return {
         **shown,
         "version": data.version,
@@ -80,11 +80,11 @@ def _show_difference(visit: Visit) -> Shown:
     shown: dict[str, Any] = {"a": a, "b": b, "changes": None}
     if not a.strip():
         return shown
-    found = _difference(visit.assistant, a, b)
-    if not found.ok:
-        visit.result = found
+    result = _difference(visit.assistant, a, b)
+    if not result.ok:
+        visit.result = result
         return shown
-    data = found.data
+    data = result.data
     return {
         **shown,
         "first": f"Version {data['from']}",
@@ -111,11 +111,11 @@ def _archive(visit: Visit) -> Result:
 
 
 def _export(visit: Visit) -> Result[File]:
-    found = exports.audit_lines(visit.assistant)
-    if not found.ok:
-        return found.as_refusal()
+    result = exports.audit_lines(visit.assistant)
+    if not result.ok:
+        return result.as_refusal()
     name = file_name("audit", visit.assistant.key, ending="jsonl")
-    return found.with_data(File(name, found.data.encode("utf-8", "replace"), LINES))
+    return result.with_data(File(name, result.data.encode("utf-8", "replace"), LINES))
 
 
 PAGES = (

@@ -33,14 +33,14 @@ STATES = {
 
 def _show(visit: Visit) -> Shown:
     health = monitoring.health(with_reasons=True).data
-    level, told = STATUS[health.status]
-    found = equipment.equipment().data
+    level, text = STATUS[health.status]
+    parts = equipment.equipment().data
     scripts = operations.list_assistants()
     own = (each for script in scripts for each in _breakers(script, visit))
     report = visit.result.data if visit.result is not None else None
     return {
         "level": level,
-        "told": told,
+        "told": text,
         "reasons": health.reasons or [],
         "counts": {
             name.replace("_", " "): count for name, count in health.assistants.items() if count
@@ -48,9 +48,9 @@ def _show(visit: Visit) -> Shown:
         "waiting": health.waiting,
         "questions": health.questions,
         "breakers": [*_breakers(None, visit), *own],
-        "parts": found.parts,
-        "archives": found.archives,
-        "versions": found.versions,
+        "parts": parts.parts,
+        "archives": parts.archives,
+        "versions": parts.versions,
         "assistants": [(str(each.key), name_before(each, visit.account)) for each in scripts],
         "checked": visit.form.get("assistant", ""),
         "report": report if isinstance(report, Report) else None,
@@ -72,13 +72,13 @@ def _breakers(script: AssistantScript | None, visit: Visit) -> list[Shown]:
 
 
 def _breaker(row: BreakerRow, may_reset: bool) -> Shown:
-    level, told = STATES.get(row["state"], ("bad", row["state"]))
+    level, text = STATES.get(row["state"], ("bad", row["state"]))
     if (seconds := row["retry_after"]) is not None:
-        told = f"{told}; asked again in {ceil(seconds)} s"
+        text = f"{text}; asked again in {ceil(seconds)} s"
     return {
         "name": row["name"],
         "level": level,
-        "told": told,
+        "told": text,
         "failed": row["last_failure_error"] or "",
         "may_reset": may_reset and level != "good",  # a closed breaker has nothing to reset
     }

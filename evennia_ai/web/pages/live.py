@@ -14,8 +14,8 @@ def _show(visit: Visit) -> Shown:
     script = visit.assistant
     # Its mark is taken before anything is read, so that no change falls in between.
     stream = address_of_stream(str(script.key))
-    found = latest.recent(script, visit.look)
-    recent = found.data if found.ok else latest.Recent([], True)
+    result = latest.recent(script, visit.look)
+    recent = result.data if result.ok else latest.Recent([], True)
     return {
         "card": card_of(Glance(script, status(script).data, None), visit, is_whole=False),
         "turns": [shown_turn(turn) for turn in recent.turns],

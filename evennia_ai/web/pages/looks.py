@@ -53,7 +53,7 @@ def look_shown(visit: Visit) -> Shown:
 def _channels(script: AssistantScript) -> list[tuple[str, str]]:
     """Each channel, and how the assistant listens to it: a value of `listening.MODES`."""
     configs = {
-        str(name).casefold(): given for name, given in state.read(script, "channel_configs").items()
+        str(name).casefold(): value for name, value in state.read(script, "channel_configs").items()
     }
     heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
     return [
@@ -84,11 +84,11 @@ def _update(visit: Visit) -> Result:
 
 
 def _move(visit: Visit) -> Result:
-    found = creation.find_room(visit.account, visit.form.get("location", ""))
-    if not found.ok:
-        return at_field("location", found)
+    result = creation.find_room(visit.account, visit.form.get("location", ""))
+    if not result.ok:
+        return at_field("location", result)
     return looks.update_assistant(
-        visit.assistant, location=found.data, by=visit.by, person=visit.account
+        visit.assistant, location=result.data, by=visit.by, person=visit.account
     )
 
 
@@ -131,8 +131,8 @@ def _export_card(visit: Visit, *, kind: str) -> Result[File]:
 def _export(visit: Visit) -> Deferred[Result[File]]:
     name = file_name("assistant", visit.assistant.key, ending=writing.ENDING)
 
-    def sent(found: Result[bytes]) -> Result[File]:
-        return found.map(lambda raw: File(name, raw, "application/zip"))
+    def sent(result: Result[bytes]) -> Result[File]:
+        return result.map(lambda raw: File(name, raw, "application/zip"))
 
     return writing.export_assistant(visit.assistant, by=visit.by).addCallback(sent)
 

@@ -38,14 +38,14 @@ def _entry(row: Remembered) -> Shown:
 
 
 def _show(visit: Visit) -> Shown:
-    asked = visit.query.get("text", "").strip()
+    words = visit.query.get("text", "").strip()
     first = offset_in(visit)
-    found = lore_of.search_lore(asked, after=first, limit=AT_ONCE).data
+    page = lore_of.search_lore(words, after=first, limit=AT_ONCE).data
     return {
-        "asked": asked,
-        "entries": [_entry(row) for row in found.lore],
-        "count": found.count,
-        "more": next_page(found.count, first, text=asked),
+        "asked": words,
+        "entries": [_entry(row) for row in page.lore],
+        "count": page.count,
+        "more": next_page(page.count, first, text=words),
         "packs": sorted(lore_packs.list_packs().data.packs.items()),
         "may_change": is_allowed("change lore", visit.account),
         **_tried(visit),
@@ -54,19 +54,19 @@ def _show(visit: Visit) -> Shown:
 
 def _tried(visit: Visit) -> dict[str, Any]:
     """The entries that a text would bring up, if the visitor asked for that."""
-    asked = {
+    trial = {
         name: visit.query.get(name, "").strip() for name in ("said", "assistant", "who", "way")
     }
-    listed = operations.list_assistants()
+    scripts = operations.list_assistants()
     shown: dict[str, Any] = {
-        "assistants": [(str(each.key), name_before(each, visit.account)) for each in listed],
-        "trial": asked,
+        "assistants": [(str(each.key), name_before(each, visit.account)) for each in scripts],
+        "trial": trial,
         "would": None,
     }
-    if not asked["said"]:
+    if not trial["said"]:
         return shown
-    found = acts.find_allowed("show memories", visit.account, asked["assistant"])
-    result: Result[Any] = found if not found.ok else _try(visit, found.data, asked)
+    allowed = acts.find_allowed("show memories", visit.account, trial["assistant"])
+    result: Result[Any] = allowed if not allowed.ok else _try(visit, allowed.data, trial)
     if not result.ok:
         visit.result = result
         return shown
@@ -82,11 +82,11 @@ def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
 
 
 def _show_one(visit: Visit) -> Shown:
-    found = lore_of.show_lore(visit.path["number"])
-    if not found.ok:
-        visit.result = visit.result or found
+    result = lore_of.show_lore(visit.path["number"])
+    if not result.ok:
+        visit.result = visit.result or result
         return {"entry": None}
-    entry = _entry(found.data.lore)
+    entry = _entry(result.data.lore)
     return {
         "entry": entry,
         "mark": _mark(entry),
@@ -136,19 +136,19 @@ def _import_pack(visit: Visit) -> Result:
     if file is None:
         return Result.invalid("Nothing is imported: choose a file of YAML or JSON first.")
     # One byte more than allowed, by which `read` notices that the file is too long.
-    found = lore_packs.read(file.read(LONGEST_PACK + 1))
-    if not found.ok:
-        return found
+    result = lore_packs.read(file.read(LONGEST_PACK + 1))
+    if not result.ok:
+        return result
     is_tried = bool(visit.form.get("preview"))
-    return lore_packs.import_pack(found.data, by=visit.by, is_tried=is_tried)
+    return lore_packs.import_pack(result.data, by=visit.by, is_tried=is_tried)
 
 
 def _export_pack(visit: Visit) -> Result[File]:
     name = visit.path["pack"]
-    found = lore_packs.export_pack(name)
-    if not found.ok:
-        return found.as_refusal()
-    return found.with_data(File(file_name("lore", name), as_file(found.data)))
+    result = lore_packs.export_pack(name)
+    if not result.ok:
+        return result.as_refusal()
+    return result.with_data(File(file_name("lore", name), as_file(result.data)))
 
 
 PAGES = (

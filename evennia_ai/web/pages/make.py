@@ -37,7 +37,7 @@ class Upload:
 _UPLOADS: OrderedDict[int, Upload] = OrderedDict()
 
 
-def keep_upload(account: int, content: bytes) -> str:
+def save_upload(account: int, content: bytes) -> str:
     """Keep a file for an account, in place of its previous one.
 
     Args:
@@ -56,8 +56,8 @@ def keep_upload(account: int, content: bytes) -> str:
 def find_upload(account: int, mark: str) -> bytes | None:
     """Find the account's file by its mark; None if it is not held any more."""
     _forget_old()
-    found = _UPLOADS.get(account)
-    return found.content if found is not None and _mark(found.content) == mark else None
+    upload = _UPLOADS.get(account)
+    return upload.content if upload is not None and _mark(upload.content) == mark else None
 
 
 def drop_upload(account: int) -> None:
@@ -111,8 +111,8 @@ def _room(visit: Visit) -> Result[GameObject | None]:
     words = visit.form.get("location", "").strip()
     if not words:
         return Result(True, "", None)
-    found = creation.find_room(visit.account, words)
-    return found.with_data(found.data) if found.ok else at_field("location", found)
+    result = creation.find_room(visit.account, words)
+    return result.with_data(result.data) if result.ok else at_field("location", result)
 
 
 # ---- by a form ---------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _create(visit: Visit) -> Result:
     if not place.ok:
         return place
     template = form.get("template", "")
-    made = operations.create_assistant(
+    result = operations.create_assistant(
         form.get("key", ""),
         location=place.data,
         desc=clean(form.get("desc", "")).strip(),
@@ -132,7 +132,7 @@ def _create(visit: Visit) -> Result:
         by=visit.by,
         maker=visit.account,
     )
-    return made if made.ok else at_field("key", made)
+    return result if result.ok else at_field("key", result)
 
 
 # ---- from a card -------------------------------------------------------------------------------
@@ -155,12 +155,12 @@ def _preview_card(visit: Visit) -> Result[ShownCard]:
     if file.size is None or file.size > MOST_BYTES:
         return at_field(FILE, Result.invalid(f"The file has more than {MOST_BYTES:,} bytes."))
     raw = file.read()
-    found = cards.read(raw)
-    if not found.ok:
-        return at_field(FILE, found)
-    shown = cards.show_card(found.data, visit.form.get("card_key", "").strip()).data
-    message = f"The card of {found.data.name}; nothing is created yet. Below is what would be."
-    return Result(True, message, ShownCard(shown, keep_upload(_account_pk(visit), raw)))
+    result = cards.read(raw)
+    if not result.ok:
+        return at_field(FILE, result)
+    preview = cards.show_card(result.data, visit.form.get("card_key", "").strip()).data
+    message = f"The card of {result.data.name}; nothing is created yet. Below is what would be."
+    return Result(True, message, ShownCard(preview, save_upload(_account_pk(visit), raw)))
 
 
 def _account_pk(visit: Visit) -> int:
@@ -176,11 +176,11 @@ def _card_shown(visit: Visit) -> ShownCard | None:
     if visit.result is not None and isinstance(visit.result.data, ShownCard):
         return visit.result.data
     raw = _uploaded_card(visit)
-    found = cards.read(raw) if raw is not None else None
-    if found is None or not found.ok:
+    result = cards.read(raw) if raw is not None else None
+    if result is None or not result.ok:
         return None
     key = visit.form.get("card_key", "").strip()
-    return ShownCard(cards.show_card(found.data, key).data, visit.form.get(CARD, ""))
+    return ShownCard(cards.show_card(result.data, key).data, visit.form.get(CARD, ""))
 
 
 def _make_of_card(visit: Visit) -> Result:
@@ -189,19 +189,19 @@ def _make_of_card(visit: Visit) -> Result:
         return at_field(FILE, Result.invalid(CARD_GONE))
     if not place.ok:
         return place
-    found = cards.read(raw)
-    if not found.ok:
-        return at_field(FILE, found)
-    made = cards.import_card(
-        found.data,
+    card = cards.read(raw)
+    if not card.ok:
+        return at_field(FILE, card)
+    result = cards.import_card(
+        card.data,
         key=visit.form.get("card_key", "").strip(),
         location=place.data,
         by=visit.by,
         maker=visit.account,
     )
-    if made.ok:
+    if result.ok:
         drop_upload(_account_pk(visit))
-    return made if made.ok else at_field("card_key", made)
+    return result if result.ok else at_field("card_key", result)
 
 
 def _to_made(_visit: Visit, result: Result) -> str:
@@ -220,16 +220,16 @@ def _copy(visit: Visit) -> Result:
     if refused is not None:
         return refused
     name = visit.form.get("copy_name", "")
-    made = lifecycle.clone_assistant(script, name, by=visit.by, person=visit.account)
-    return made if made.ok else at_field("copy_name", made)
+    result = lifecycle.clone_assistant(script, name, by=visit.by, person=visit.account)
+    return result if result.ok else at_field("copy_name", result)
 
 
 def _adopt(visit: Visit) -> Result:
-    found = operations.find_npc(visit.account, visit.form.get("npc", ""))
-    if not found.ok:
-        return at_field("npc", found)
+    result = operations.find_npc(visit.account, visit.form.get("npc", ""))
+    if not result.ok:
+        return at_field("npc", result)
     name = visit.form.get("adopted_key", "").strip()
-    return operations.adopt(found.data, name, person=visit.account, by=visit.by)
+    return operations.adopt(result.data, name, person=visit.account, by=visit.by)
 
 
 PAGES = (Page("make/", "make", "Make", "create", _show),)

@@ -71,39 +71,39 @@ def _show(visit: Visit) -> Shown | Deferred[Shown]:
     }
     if not visit.query.get("q", "").strip():
         return shown
-    return _search(visit).addCallback(lambda found: {**shown, **found})
+    return _search(visit).addCallback(lambda matches: {**shown, **matches})
 
 
 def _listed(visit: Visit) -> dict[str, Any]:
     """The memories that match the filters, the newest first."""
-    asked = {name: visit.query.get(name, "").strip() for name in FILTERS}
-    shown: dict[str, Any] = {"asked": asked, "lines": [], "older": "", "is_filtered": False}
+    filters = {name: visit.query.get(name, "").strip() for name in FILTERS}
+    shown: dict[str, Any] = {"asked": filters, "lines": [], "older": "", "is_filtered": False}
     person = ""
-    if asked["person"]:
-        person = operations.find_person(visit.assistant, asked["person"])
+    if filters["person"]:
+        person = operations.find_person(visit.assistant, filters["person"])
         if not person:
-            visit.result = unknown_person(asked["person"])
+            visit.result = unknown_person(filters["person"])
             return shown
     before = asked_number(visit, "before")
-    found = operations.list_memories(
+    result = operations.list_memories(
         visit.assistant,
         person=person,
-        kind=asked["kind"],
-        text=asked["text"],
+        kind=filters["kind"],
+        text=filters["text"],
         before=before,
         limit=AT_ONCE,
         look=visit.look,
     )
-    if not found.ok:
-        visit.result = found
+    if not result.ok:
+        visit.result = result
         return shown
-    following = found.data.next
+    following = result.data.next
     return {
         **shown,
-        "lines": [shown_memory(row) for row in found.data.memories],
-        "count": found.data.count,
-        "older": query_string(**asked, before=following) if following else "",
-        "is_filtered": any(asked.values()) or before is not None,
+        "lines": [shown_memory(row) for row in result.data.memories],
+        "count": result.data.count,
+        "older": query_string(**filters, before=following) if following else "",
+        "is_filtered": any(filters.values()) or before is not None,
     }
 
 
@@ -145,8 +145,8 @@ def _show_found(
     if not result.ok:
         visit.result = result
         return {}
-    found = list(map(form, result.data.memories))
-    return {"found": found, "problem": result.data.problem, **more}
+    memories = list(map(form, result.data.memories))
+    return {"found": memories, "problem": result.data.problem, **more}
 
 
 def _similar(row: FoundMemory) -> Shown:
@@ -173,13 +173,13 @@ def _why(row: trials.TriedMemory) -> str:
 
 def _show_one(visit: Visit) -> Shown:
     script = visit.assistant
-    found = operations.show_memory(script, visit.path["number"], look=visit.look)
-    if not found.ok:
+    result = operations.show_memory(script, visit.path["number"], look=visit.look)
+    if not result.ok:
         visit.result = (
-            visit.result or found.untyped()
+            visit.result or result.untyped()
         )  # the message of a refused button comes first
         return {"memory": None}
-    data = found.data
+    data = result.data
     return {
         "memory": shown_memory(data.memory),
         "mark": mark_of(_words_of(visit)),

@@ -44,14 +44,14 @@ CAP_NAMES = {
 
 def _show(visit: Visit) -> Shown:
     scripts = {str(script.key): script for script in operations.list_assistants()}
-    named = visit.query.get("assistant", "")
-    assistant, days = named if named in scripts else "", _days_of(visit)
+    name = visit.query.get("assistant", "")
+    assistant, days = name if name in scripts else "", _days_of(visit)
     whose = {"": None, **scripts}
     game, tried = operations.budget_of(None), operations.budget_of(None, is_bench=True)
     budgets = {"": _standings(game), **standings_of(list(scripts.values()))}
     bench = _caps(BENCH, None, _standings(tried), visit)
     caps = [_caps(key, script, budgets[key], visit) for key, script in whose.items()]
-    found = spending(days, assistant)
+    result = spending(days, assistant)
     shown = {
         # First the game, then the test bench, then the assistants.
         "caps": [*_caps_of_all(game), *caps[:1], bench, *caps[1:]],
@@ -59,26 +59,26 @@ def _show(visit: Visit) -> Shown:
         "assistant": assistant,
         "spans": SPANS,
         "span": days,
-        "problem": "" if found.ok else found.message,
+        "problem": "" if result.ok else result.message,
         "peers": _peers(),
     }
-    if not found.ok:
+    if not result.ok:
         return shown
-    return {**shown, **_figures(found, _daily_cap(budgets[assistant]))}
+    return {**shown, **_figures(result, _daily_cap(budgets[assistant]))}
 
 
 def _peers() -> overview.Peers | None:
     """The external agents, with times in the game's time zone; None if they are not known."""
-    found = overview.list_peers()
-    if not found.ok:
+    result = overview.list_peers()
+    if not result.ok:
         return None
     peers: list[overview.PeerRow] = [
-        {**row, "last_at": time_shown(row["last_at"])} for row in found.data.peers
+        {**row, "last_at": time_shown(row["last_at"])} for row in result.data.peers
     ]
     tasks: list[overview.PeerTaskRow] = [
-        {**row, "made_at": time_shown(row["made_at"])} for row in found.data.tasks
+        {**row, "made_at": time_shown(row["made_at"])} for row in result.data.tasks
     ]
-    return replace(found.data, peers=peers, tasks=tasks)
+    return replace(result.data, peers=peers, tasks=tasks)
 
 
 def _standings(budget: Result[BudgetReport]) -> Result[list[CapRow]]:
@@ -93,17 +93,17 @@ def _daily_cap(budget: Result[list[CapRow]]) -> float:
 
 
 def _days_of(visit: Visit) -> int:
-    given = visit.query.get("days", "")
-    return next((days for days in SPANS if str(days) == given), DAYS)
+    text = visit.query.get("days", "")
+    return next((days for days in SPANS if str(days) == text), DAYS)
 
 
-def _figures(found: Result[Spending], cap: float) -> Shown:
-    data = found.data
+def _figures(result: Result[Spending], cap: float) -> Shown:
+    data = result.data
     whole = data.whole
     names = {name: None for day in data.days for name in day["by_assistant"]}
     tokens = {name: [day["by_assistant"].get(name, 0) for day in data.days] for name in names}
     return {
-        "told": found.message,
+        "told": result.message,
         "charts": _charts(data.days, tokens, cap),
         "days": [_line(day, whole) for day in reversed(data.days) if day["calls"]],
         "sides": (

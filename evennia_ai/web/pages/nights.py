@@ -17,14 +17,14 @@ from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
     data = upkeep.sleep_status(script).data
-    found = list_nights(script, limit=MOST_NIGHTS, look=visit.look).data
+    nights = list_nights(script, limit=MOST_NIGHTS, look=visit.look).data
     return {
         "told": upkeep.sleep_sentence(script),
         "is_asleep": data.mode == "sleep",
         "until": time_shown(data.until or ""),
         "schedule": [(name.replace("_", " "), value_shown(v)) for name, v in data.schedule.items()],
         "progress": _figures(data.night) if data.mode == "sleep" else [],
-        "nights": [_night(night) for night in found.nights],
+        "nights": [_night(night) for night in nights.nights],
         "may_sleep": is_allowed("sleep", account, script),
     }
 
@@ -42,7 +42,7 @@ def _figures(night: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _night(night: Night) -> Shown:
     """A night that is over, and what it concluded, each with the memories that led to it."""
-    made = [
+    memories = [
         {"memory": shown_memory(memory), "sources": list(map(shown_memory, sources))}
         for memory, sources in night.made
     ]
@@ -51,7 +51,7 @@ def _night(night: Night) -> Shown:
         "began": time_shown(night.began),
         "ended": time_shown(night.ended),
         "summary": night.summary,
-        "made": made,
+        "made": memories,
         "gone": night.gone,
     }
 

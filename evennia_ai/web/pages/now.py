@@ -94,11 +94,11 @@ def _show(visit: Visit) -> Deferred[Shown]:
 
 def _with_game(visit: Visit, stream: str, cards: Sequence[Shown]) -> Shown:
     game = operations.budget_of(None)
-    asked = operations.questions(visit.account, is_staff=is_staff(visit.account))
+    result = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
         "cards": cards,
         "game": _used(game.data.standings if game.ok else ()),
-        "questions": len(asked.data.questions),
+        "questions": len(result.data.questions),
         "may_control": any(card["may_control"] for card in cards),
         "is_any_stopped": any(card["is_stopped"] for card in cards),
         "stream": stream,
@@ -106,10 +106,10 @@ def _with_game(visit: Visit, stream: str, cards: Sequence[Shown]) -> Shown:
 
 
 def _naming_refused(outcome: tuple[Result, Sequence[str]]) -> Result:
-    done, refused = outcome
-    if not refused:
+    done, others = outcome
+    if not others:
         return done
-    return replace(done, message=f"{done.message} Not yours: {', '.join(refused)}.")
+    return replace(done, message=f"{done.message} Not yours: {', '.join(others)}.")
 
 
 def stop(visit: Visit) -> Result:

@@ -30,10 +30,10 @@ OF = "of"
 
 def _show(visit: Visit) -> Shown:
     known = list_acquaintances(visit.account).data.assistants
-    named = Counter(each.name for each in known)
+    counts = Counter(each.name for each in known)
     return {
         "assistants": [
-            {**asdict(each), "query": query_string(of=each.mark), "alike": named[each.name]}
+            {**asdict(each), "query": query_string(of=each.mark), "alike": counts[each.name]}
             for each in known
         ]
     }
@@ -45,16 +45,16 @@ def _name(visit: Visit) -> str:
 
 
 def _show_one(visit: Visit) -> Shown:
-    found = find_by_known_name(_name(visit), visit.account)
-    if not found.ok:
-        visit.result = visit.result or found
+    result = find_by_known_name(_name(visit), visit.account)
+    if not result.ok:
+        visit.result = visit.result or result
         return {"one": None, OF: _name(visit)}
     first = offset_in(visit)
-    known = own.what_is_known(found.data, visit.account, after=first).data
+    known = own.what_is_known(result.data, visit.account, after=first).data
     if first and not known.known:  # the only one on the last page may have been forgotten
-        first, known = 0, own.what_is_known(found.data, visit.account).data
+        first, known = 0, own.what_is_known(result.data, visit.account).data
     return {
-        "one": relationship_of(found.data, visit.account),
+        "one": relationship_of(result.data, visit.account),
         OF: _name(visit),
         "here": query_string(of=_name(visit), after=first or None),
         "known": [
@@ -78,8 +78,8 @@ def _on_named_assistant(
     """Make an action that applies to the assistant named in the form."""
 
     def act(visit: Visit) -> Result:
-        found = find_by_known_name(_name(visit), visit.account)
-        return do(found.data, visit) if found.ok else found
+        result = find_by_known_name(_name(visit), visit.account)
+        return do(result.data, visit) if result.ok else result
 
     return act
 
@@ -110,10 +110,10 @@ def _mute(script: AssistantScript, visit: Visit) -> Result:
 
 
 def _export(visit: Visit) -> Result[File]:
-    found = find_by_known_name(_name(visit), visit.account)
-    if not found.ok:
-        return found.as_refusal()
-    known = operations.export_known(found.data, visit.account)
+    result = find_by_known_name(_name(visit), visit.account)
+    if not result.ok:
+        return result.as_refusal()
+    known = operations.export_known(result.data, visit.account)
     name = file_name("memories-of-me", known.data.assistant)
     return known.with_data(File(name, as_file(asdict(known.data))))
 

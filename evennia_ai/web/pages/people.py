@@ -27,12 +27,12 @@ def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
     # With a person, the offset is that of their memories.
     first = 0 if _who(visit) else offset_in(visit)
-    found = operations.list_profiles(script, after=first).data
-    following = first + len(found.profiles)
+    profiles = operations.list_profiles(script, after=first).data
+    following = first + len(profiles.profiles)
     shown = {
-        "people": [_person(row["entity"], row, row["attributes"]) for row in found.profiles],
-        "count": found.count,
-        "more": query_string(after=following) if following < found.count else "",
+        "people": [_person(row["entity"], row, row["attributes"]) for row in profiles.profiles],
+        "count": profiles.count,
+        "more": query_string(after=following) if following < profiles.count else "",
         "who": _who(visit),
         "one": None,
         "may_change": is_allowed("change memories", account, script),
@@ -130,9 +130,9 @@ def _export(visit: Visit) -> Result[File]:
     script, person = visit.assistant, _person_of(visit)
     if not person:
         return unknown_person(_who(visit))
-    found = operations.export_known(script, person, by=visit.by, look=visit.look)
+    known = operations.export_known(script, person, by=visit.by, look=visit.look)
     name = file_name("memories", script.key, person)
-    return found.with_data(File(name, as_file(asdict(found.data))))
+    return known.with_data(File(name, as_file(asdict(known.data))))
 
 
 LOOK, CHANGE = "show memories", "change memories"

@@ -28,16 +28,16 @@ TOOLS = -1
 def _show(visit: Visit) -> Shown:
     script, context = visit.assistant, _context_of(visit)
     sizes = shown_prompts.show_prompt(script, visit.account, context=context)
-    listed, templates = prompts.list_components(script), prompts.list_templates(script)
+    result, templates = prompts.list_components(script), prompts.list_templates(script)
     tokens = sizes.data.get("tokens", {}) if sizes.ok else {}
-    components = listed.data.components if listed.ok else []
+    components = result.data.components if result.ok else []
     return {
         "key": str(script.key),
         "context": context,
         "contexts": [(str(each), _changed(script, each)) for each in ContextType],
         "is_inner": ContextType(context) in MAIN_PARTS,
         "parts": [_part(row, tokens) for row in components],
-        "problem": "" if listed.ok else listed.message,
+        "problem": "" if result.ok else result.message,
         "templates": templates.data.templates if templates.ok else [],
         "texts": [_text(script, what) for what in texts.OF_SETTINGS],
         "preview": _preview(visit, context, sizes),
@@ -49,8 +49,8 @@ def _show(visit: Visit) -> Shown:
 
 
 def _context_of(visit: Visit) -> str:
-    given = visit.form.get("context") or visit.query.get("context") or ""
-    return given if given in tuple(ContextType) else str(ContextType.TICK_EVENT)
+    name = visit.form.get("context") or visit.query.get("context") or ""
+    return name if name in tuple(ContextType) else str(ContextType.TICK_EVENT)
 
 
 def _changed(script: AssistantScript, context: ContextType) -> int:
@@ -73,8 +73,8 @@ def _part(row: prompts.ComponentRow, tokens: dict[int, int]) -> Shown:
 
 def _text(script: AssistantScript, what: str) -> tuple[str, str, str]:
     """Name in `texts`, name for people, and contents of a text."""
-    found = texts.text_of(script, what).data
-    return what, found.name, found.text
+    text = texts.text_of(script, what).data
+    return what, text.name, text.text
 
 
 def _preview(visit: Visit, context: str, sizes: Result[shown_prompts.ShownPrompt]) -> Shown:
@@ -104,23 +104,23 @@ def _editor(visit: Visit) -> Shown | None:
     stored text then; or with the problem why the text cannot be edited.
     """
     what, key = visit.form.get("what", ""), visit.form.get("key", "")
-    typed = visit.form.get("text")
+    text = visit.form.get("text")
     # A link opens an editor; a form was sent to show the difference, or its saving was refused.
     if not what:
         what, key = visit.query.get("edit", ""), visit.query.get("key", "").strip()
     if not what:
         return None
     editor = {"what": what, "key": key, "mark": ""}
-    found = texts.text_of(visit.assistant, what, key)
-    if not found.ok:
-        return {**editor, "name": what, "text": clean(typed or ""), "problem": found.message}
-    editor |= {"name": found.data.name, "text": clean(found.data.text if typed is None else typed)}
-    if typed is None:
+    result = texts.text_of(visit.assistant, what, key)
+    if not result.ok:
+        return {**editor, "name": what, "text": clean(text or ""), "problem": result.message}
+    editor |= {"name": result.data.name, "text": clean(result.data.text if text is None else text)}
+    if text is None:
         return editor
-    shown = texts.text_difference(visit.assistant, what, key, editor["text"])
-    if not shown.ok:
+    comparison = texts.text_difference(visit.assistant, what, key, editor["text"])
+    if not comparison.ok:
         return editor
-    data = shown.data
+    data = comparison.data
     return {**editor, "pieces": data.pieces, "mark": data.mark, "is_same": data.is_same}
 
 
@@ -151,8 +151,8 @@ def _of_number(visit: Visit, do: Callable[[AssistantScript, int], Result]) -> Re
     except ValueError:
         number = None
     if number is None:
-        typed = visit.form.get("number", "")[:40]
-        return Result.invalid(f"{typed!r} is not the number of a component, such as 250.")
+        text = visit.form.get("number", "")[:40]
+        return Result.invalid(f"{text!r} is not the number of a component, such as 250.")
     return do(visit.assistant, number)
 
 

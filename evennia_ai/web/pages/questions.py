@@ -16,7 +16,7 @@ def _show(visit: Visit) -> Shown:
     # Its mark is taken before anything is read, so that no change falls in between. The stream of
     # all assistants needs the right to list them.
     stream = address_of_stream() if is_allowed("list", visit.account) else ""
-    found = operations.questions(visit.account, is_staff=is_staff(visit.account))
+    result = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
         "stream": stream,
         "questions": [
@@ -25,7 +25,7 @@ def _show(visit: Visit) -> Shown:
                 "asked_shown": time_shown(each["asked_at"]),
                 "until_shown": time_shown(each["until"] or ""),
             }
-            for each in found.data.questions
+            for each in result.data.questions
         ],
     }
 

@@ -17,31 +17,31 @@ FILTERS = ("event", "by", "day")
 
 def timeline(visit: Visit, script: AssistantScript | None) -> dict[str, Any]:
     """The entries that match the filters, the newest first; with None, of the game's own log."""
-    asked = {name: visit.query.get(name, "").strip() for name in FILTERS}
+    filters = {name: visit.query.get(name, "").strip() for name in FILTERS}
     shown: dict[str, Any] = {
-        "asked": asked,
+        "asked": filters,
         "events": sorted(EVENTS, key=str.casefold),
         "lines": [],
         "older": "",
-        "is_filtered": any(asked.values()) or "before" in visit.query,
+        "is_filtered": any(filters.values()) or "before" in visit.query,
     }
-    found = operations.audit_log(
+    result = operations.audit_log(
         script,
         before=asked_number(visit, "before"),
         limit=AT_ONCE,
-        events=(asked["event"],) if asked["event"] else (),
-        by=asked["by"],
-        day=asked["day"],
+        events=(filters["event"],) if filters["event"] else (),
+        by=filters["by"],
+        day=filters["day"],
     )
-    if not found.ok:
-        visit.result = found
+    if not result.ok:
+        visit.result = result
         return shown
-    following = found.data.next
+    following = result.data.next
     return {
         **shown,
-        "lines": [_line(entry, visit) for entry in found.data.entries],
-        "told": found.message,
-        "older": query_string(**asked, before=following) if following else "",
+        "lines": [_line(entry, visit) for entry in result.data.entries],
+        "told": result.message,
+        "older": query_string(**filters, before=following) if following else "",
     }
 
 
@@ -49,9 +49,9 @@ def _line(entry: FactEntry, visit: Visit) -> Shown:
     """Format an entry of an audit log; its details are JSON, or "" if there are none."""
     details = dict(entry["details"])
     by = str(details.pop("by", "") or "")  # it has a column of its own
-    shown = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
+    details_text = json.dumps(details, ensure_ascii=False, indent=1, default=str) if details else ""
     at, text = time_shown(entry["at"]), words_of(entry, visit.account)
-    return {**entry, "at": at, "text": text, "by": by, "details": shown}
+    return {**entry, "at": at, "text": text, "by": by, "details": details_text}
 
 
 def _show(visit: Visit) -> Shown:

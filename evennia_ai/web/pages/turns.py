@@ -135,19 +135,19 @@ def _show_list(visit: Visit) -> Shown:
     # Its mark is taken before anything is read, so that no change falls in between. Nothing is ever
     # added to an older page, so it needs no stream.
     stream = address_of_stream(str(script.key)) if before is None else ""
-    found = latest.listing(script, sought, visit.look, visit.account)
+    result = latest.listing(script, sought, visit.look, visit.account)
     own = latest.autonomous_ticks(script)
-    named = {name: text for name, text in given.items() if text}
-    older = found.data.next
+    filters = {name: text for name, text in given.items() if text}
+    older = result.data.next
     return {
-        "result": None if found.ok or found.problem is ProblemKind.NOT_FOUND else found,
-        "off": found.message if found.problem is ProblemKind.NOT_FOUND else "",
-        "rows": [_row(turn, own) for turn in found.data.messages],
+        "result": None if result.ok or result.problem is ProblemKind.NOT_FOUND else result,
+        "off": result.message if result.problem is ProblemKind.NOT_FOUND else "",
+        "rows": [_row(turn, own) for turn in result.data.messages],
         "sought": {**given, "by_cost": by_cost},
         "outcomes": OUTCOMES,
-        "is_sought": bool(named) or by_cost,
-        "older": urlencode({**named, "before": older}) if older else "",
-        "newest": urlencode(named) if before is not None else None,
+        "is_sought": bool(filters) or by_cost,
+        "older": urlencode({**filters, "before": older}) if older else "",
+        "newest": urlencode(filters) if before is not None else None,
         "key": str(script.key),
         "stream": stream,
     }
@@ -155,14 +155,14 @@ def _show_list(visit: Visit) -> Shown:
 
 def _show_one(visit: Visit) -> Shown:
     script, number, tick = visit.assistant, int(visit.path["number"]), asked_number(visit, "tick")
-    found = latest.show_turn(script, number, visit.look, tick=tick, asker=visit.account)
-    data = found.data if found.ok else latest.TurnInFull("", [], [], [])
+    result = latest.show_turn(script, number, visit.look, tick=tick, asker=visit.account)
+    data = result.data if result.ok else latest.TurnInFull("", [], [], [])
     return {
-        "result": None if found.ok else found,
+        "result": None if result.ok else result,
         "why": data.why,
         "around": data.around,
         "turns": [shown_turn(turn) for turn in data.recorded],
-        "is_missing": found.ok and not data.recorded,
+        "is_missing": result.ok and not data.recorded,
         "key": str(script.key),
     }
 

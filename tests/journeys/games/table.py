@@ -21,12 +21,12 @@ Outcomes = dict[str, str]
 def all_kinds() -> list[Kind]:
     """Every game of the matrix, those that `make test` plays first."""
     modules = sorted(module.name for module in pkgutil.iter_modules(kinds.__path__))
-    found = [
+    result = [
         kind
         for name in modules
         for kind in importlib.import_module(f"{kinds.__name__}.{name}").KINDS
     ]
-    return sorted(found, key=lambda kind: not kind.is_quick)
+    return sorted(result, key=lambda kind: not kind.is_quick)
 
 
 def evennia_here() -> str:
@@ -49,8 +49,8 @@ def write_down(name: str, outcomes: Outcomes) -> None:
     record = read_record()
     record.setdefault(name, {})[evennia_here()] = outcomes
     known = [kind.name for kind in all_kinds() if kind.name in record]
-    kept = {each: dict(sorted(record[each].items())) for each in known}
-    RECORD.write_text(json.dumps(kept, indent=1) + "\n")
+    table = {each: dict(sorted(record[each].items())) for each in known}
+    RECORD.write_text(json.dumps(table, indent=1) + "\n")
 
 
 def as_rows(steps: Iterable[str]) -> list[tuple[object, ...]]:
@@ -58,7 +58,7 @@ def as_rows(steps: Iterable[str]) -> list[tuple[object, ...]]:
     names, record, rows = list(steps), read_record(), []
     for kind in all_kinds():
         tried = record.get(kind.name, {})
-        cells = [as_cell({where: told[step] for where, told in tried.items()}) for step in names]
+        cells = [as_cell({where: row[step] for where, row in tried.items()}) for step in names]
         rows.append((kind.about, *cells, ", ".join(tried) or NOT_YET))
     return rows
 
@@ -67,4 +67,4 @@ def as_cell(outcomes: Mapping[str, str]) -> str:
     """One cell: the outcome, or that of each Evennia where they differ."""
     if len(set(outcomes.values())) <= 1:
         return next(iter(outcomes.values()), "")
-    return "; ".join(f"{where}: {told}" for where, told in outcomes.items())
+    return "; ".join(f"{where}: {outcome}" for where, outcome in outcomes.items())

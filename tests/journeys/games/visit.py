@@ -157,9 +157,9 @@ class Visit:
 
     def expect_as_before(self) -> None:
         """Check that every probe is answered as before the app was installed, byte for byte."""
-        for line, told in self.probe().items():
+        for line, reply in self.probe().items():
             before = self.answers[line]
-            assert before == told, f"{line!r} brought {told}, and {before} before the install"
+            assert before == reply, f"{line!r} brought {reply}, and {before} before the install"
 
     def record(self, line: str) -> tuple[bytes, bytes]:
         """The bytes that Tom and Bob receive for a line of Tom's."""
@@ -167,8 +167,8 @@ class Visit:
         self._fence(both)
         self.tom.send(line)
         self._fence(both)
-        told = [player.received.split(FENCED)[-2].replace(KEEPALIVE, b"") for player in both]
-        return told[0], told[1]
+        parts = [player.received.split(FENCED)[-2].replace(KEEPALIVE, b"") for player in both]
+        return parts[0], parts[1]
 
     def _fence(self, players: Iterable[Player]) -> None:
         for player in players:

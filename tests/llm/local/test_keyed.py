@@ -22,9 +22,9 @@ BODY = {"model": "tiny", "messages": [{"role": "user", "content": "hello"}]}
 @pytest.fixture
 def transport(running_reactor: SelectReactor, brain: Brain) -> Iterator[LocalTransport]:
     """The game's transport to the model of the folder."""
-    made = LocalTransport(brain.state_dir, reactor=running_reactor)
-    yield made
-    blockingCallFromThread(running_reactor, made.close)
+    result = LocalTransport(brain.state_dir, reactor=running_reactor)
+    yield result
+    blockingCallFromThread(running_reactor, result.close)
 
 
 def test_hole_c18_the_game_sends_the_key(

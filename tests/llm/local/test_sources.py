@@ -236,7 +236,7 @@ class TestInterruption:
 
 def test_two_at_once_fetch_once(environ: dict[str, str]) -> None:
     hub, waiting = Hub(), threading.Event()
-    found: list[Path] = []
+    paths: list[Path] = []
 
     def report(stage: str, done_bytes: int, total_bytes: int) -> None:
         if "waiting" in stage:
@@ -246,7 +246,7 @@ def test_two_at_once_fetch_once(environ: dict[str, str]) -> None:
         config = SourceConfig(hub_timeout_seconds=20.0)
 
         def fetch() -> None:
-            found.append(
+            paths.append(
                 weights.find_or_fetch(environ, pinned=pinned, config=config, report=report)
             )
 
@@ -258,8 +258,8 @@ def test_two_at_once_fetch_once(environ: dict[str, str]) -> None:
         hub.hold.set()
         first.join(20.0)
         second.join(20.0)
-    assert 2 == len(found)
-    assert 1 == len(set(found))
+    assert 2 == len(paths)
+    assert 1 == len(set(paths))
     assert 1 == hub.requests
 
 

@@ -14,13 +14,15 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 
 
-def keep(
+def save(
     script: Assistant, memories: Iterable[Recollection], *audit_events: AuditEvent, **values: Any
 ) -> None:
     """Store memories with audit events and state in one transaction.
 
     Idempotent: a memory whose key exists already is left unchanged.
     """
-    kept = list(memories)
-    state.write(script, *audit_events, extra_writes=partial(rows.insert, script.pk, kept), **values)
+    all_memories = list(memories)
+    state.write(
+        script, *audit_events, extra_writes=partial(rows.insert, script.pk, all_memories), **values
+    )
     indexing.soon(script)
