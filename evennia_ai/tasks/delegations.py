@@ -27,7 +27,7 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import task_waits
-from evennia_ai.tasks.task_waits import TaskWait
+from evennia_ai.tasks.task_waits import STOPPED, TaskWait
 
 DELEGATE = "delegate_task"
 MOST_TOLD, LONGEST_NAME = 20, 60  # specialists in a prompt, and characters of a name
@@ -104,7 +104,8 @@ class Delegation(TaskWait):
 
     def error(self, why: str, *, is_lost: bool = False) -> Exception:
         """The error that the requester's model reads."""
-        return ToolError(f"{self.delegate.key} could not do it: {why}")
+        reason = "it was stopped" if why == STOPPED else why
+        return ToolError(f"{self.delegate.key} could not do it: {reason}")
 
 
 def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:

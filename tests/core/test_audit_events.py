@@ -140,6 +140,9 @@ def test_what_is_kept_stays_as_it_is(details: dict[str, Any]) -> None:
         ),
         pytest.param("own", {"a": 1, "b": "", "c": None, "d": "{x}"}, "a 1, d {x}", id="a game's"),
         pytest.param("budget_near", {"text": "a\nb"}, "a b", id="one line"),
+        pytest.param(
+            "look_changed", {"changed": ["desc", "aliases"]}, "its desc, aliases changed", id="list"
+        ),
     ],
 )
 def test_an_event_in_words(event: str, details: dict[str, Any], text: str) -> None:

@@ -411,7 +411,7 @@ class TestEnd(DryRunTest):
     def test_a_silent_one_can_be_tried(self) -> None:
         operations.set_enabled(self.ada_script, False)
         side = self.side("hello", whispers("Hello."))
-        assert "not enabled" in str(side.heard["steps"])
+        assert "it is silenced" in str(side.heard["steps"])
         assert side.deeds
 
     def test_it_takes_no_longer_than_it_may(self) -> None:

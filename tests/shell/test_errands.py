@@ -148,7 +148,7 @@ class TestRefusals(ErrandTest):
             ("muted", self.mute, tom, Reason.REFUSED, "has muted it"),
             ("disabled", self.disable, {"asker": self.mira}, Reason.REFUSED, "is off"),
             ("wrong", self.break_settings, {}, Reason.STOPPED, "its settings are wrong"),
-            ("silent", lambda: self.set(enabled=False), {}, Reason.STOPPED, "not enabled"),
+            ("silent", lambda: self.set(enabled=False), {}, Reason.STOPPED, "it is silenced"),
             ("stopped", lambda: operations.stop(self.ada_script, "x"), {}, Reason.STOPPED, "stop"),
         ]
         for name, change, more, reason, words in cases:

@@ -99,7 +99,7 @@ class TestFailures(ErrandTest):
         cases: list[tuple[str, Any, str]] = [
             ("out of the inbox", self.drop, "it gave the task up"),
             ("muted", lambda: operations.set_muted(self.ada_script, self.mira, True), "has muted"),
-            ("silenced", lambda: operations.set_enabled(self.ada_script, False), "not enabled"),
+            ("silenced", lambda: operations.set_enabled(self.ada_script, False), "it is silenced"),
             ("deleted", lambda: self.ada_script.delete(), "it is gone"),
         ]
         for name, lose, words in cases:

@@ -93,7 +93,7 @@ class TestRefusals(DelegationTest):
             ("itself", None, {"specialist": "ADA"}, "to yourself; specialists are: Brass"),
             ("no words", None, {"task": " \n"}, "say in words what is to be done"),
             ("a lock", lambda: self.brass.locks.add("delegate:false()"), {}, "no task of yours"),
-            ("silent", lambda: operations.set_enabled(self.brass_script, False), {}, "not enabled"),
+            ("silent", lambda: operations.set_enabled(self.brass_script, False), {}, "is silenced"),
             ("no body", lambda: setattr(self.brass_script, "obj", None), {}, "it has no body"),
             ("untagged", lambda: self.brass_script.tags.clear(), {}, "there are: none"),
             ("not allowed", lambda: self.allow_none(), {}, "your owner did not enable it"),
@@ -196,7 +196,7 @@ class TestFailures(DelegationTest):
         self.model.answers.append(whispers("I cannot."))
         operations.stop(self.brass_script, "a test")
         pump()
-        assert "Brass could not do it: emergency_stop" == self.result(2)["error"]
+        assert "Brass could not do it: it was stopped" == self.result(2)["error"]
         assert [CANNOT] == self.tom.heard_from(self.ada)
 
     def test_a_stopped_delegate_returns_messages_and_tasks(self) -> None:
@@ -214,7 +214,7 @@ class TestFailures(DelegationTest):
         """It is found out within five seconds."""
         losses: list[tuple[str, Any, str]] = [
             ("task gone", self.drop_the_task, "it gave the task up"),
-            ("silenced", lambda: operations.set_enabled(self.brass_script, False), "not enabled"),
+            ("silenced", lambda: operations.set_enabled(self.brass_script, False), "is silenced"),
             ("deleted", lambda: self.brass_script.delete(), "it is gone"),
         ]
         for name, lose, words in losses:

@@ -294,7 +294,8 @@ def _pairs(details: Mapping[str, object]) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    return one_line(str(value), LONGEST_SHOWN)
+    is_list = isinstance(value, (list, tuple))
+    return one_line(", ".join(map(str, value)) if is_list else str(value), LONGEST_SHOWN)
 
 
 # Details that an event lacks, such as those of an older version, are shown as "?".

@@ -251,7 +251,7 @@ def raise_budget(
     whose = _name(script, is_bench=is_bench)
     cap = CAPS.get(name)
     if cap is None:
-        return Result.invalid(f"There is no cap {name!r}; there are {', '.join(CAPS)}.")
+        return Result.invalid(f"There is no cap {name[:40]!r}; there are {', '.join(CAPS)}.")
     if (more := read_amount(cap.measure, amount)) is None:
         condition = "it must be a number above 0, such as 50000 or 2.50"
         return Result.invalid(f"{amount[:40]!r} is not an amount; {condition}.")

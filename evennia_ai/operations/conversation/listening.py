@@ -123,7 +123,7 @@ def set_channel(
         names = ", ".join(sorted(channel.key for channel in known)) or "none"
         return Result.invalid(f"There is no channel named {name.strip()!r}. There are: {names}.")
     if mode not in MODES:
-        return Result.invalid(f"{mode!r} is not a way to use a channel: {', '.join(MODES)}.")
+        return Result.invalid(f"{mode[:40]!r} is not a way to use a channel: {', '.join(MODES)}.")
     channel, who = channels[0], script.key
     if script.obj is None:
         return Result.conflict(f"{who} has no body that could listen to {channel.key}.")
