@@ -41,7 +41,7 @@ class KeptPins:
     def read(self, server: str) -> Mapping[str, Pin]:
         return dict(self.kept.get(server, {}))
 
-    def keep(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
+    def save(self, server: str, pins: Mapping[str, Pin], by: str) -> None:
         self.kept.setdefault(server, {}).update(pins)
         self.by.append(by)
 

@@ -167,7 +167,7 @@ BODIES = (
         detail="holds no message",
     ),
     Row("a list", ("[]",), "llm_error", (SORRY,), "", detail="holds: list"),
-    Row("nothing at all", ("",), "llm_error", (SORRY,), "", detail="not JSON"),
+    Row("nothing at all", ("",), "llm_error", (SORRY,), "", detail="is empty"),
     Row(
         "fails after having spoken",
         (does(whisper("Let me see.", "a"), look("b")), '{"choices": []}'),

@@ -121,7 +121,7 @@ class TestTogether(QuestionsTest):
     def test_what_cannot_be_recorded_is_not_stored(self) -> None:
         before = self.kept()
         with (
-            mock.patch.object(audit, "keep", side_effect=DatabaseError("disk full")),
+            mock.patch.object(audit, "save", side_effect=DatabaseError("disk full")),
             pytest.raises(DatabaseError),
         ):
             approvals.ask(self.ada_script, self.limit())
@@ -134,7 +134,7 @@ class TestTogether(QuestionsTest):
         self.put(bert)
         (number,) = self.open_numbers()
         audit.flush()
-        with mock.patch.object(store.audit, "keep", side_effect=DatabaseError("disk full")):
+        with mock.patch.object(store.audit, "save", side_effect=DatabaseError("disk full")):
             self.waits[0].cancel()
         assert ([number], []) == (self.open_numbers(), self.open_numbers(bert))
         assert not RecordedEvent.objects.filter(event="question_handed_on").exists()

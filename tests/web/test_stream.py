@@ -237,9 +237,9 @@ class StreamTest(WebTest):
         assert "HTTP/1.1 4" in self.listen("builder").take()
 
     def test_what_breaks_is_told_and_logged(self) -> None:
-        broken = service.callers.account_of
-        service.callers.account_of = None  # type: ignore[assignment]
-        self.addCleanup(setattr, service.callers, "account_of", broken)
+        broken = service.acts.account_of
+        service.acts.account_of = None  # type: ignore[assignment]
+        self.addCleanup(setattr, service.acts, "account_of", broken)
         assert "HTTP/1.1 500" in self.listen().take()
 
     def test_a_turn_is_heard(self) -> None:
