@@ -87,6 +87,7 @@ def test_plain_words(words: str, text: str) -> None:
         ("lächelt ihn an", "Guten Tag.", "", "*lächelt ihn an* Guten Tag."),
         ("nods", "", "", "*nods*"),
         ("", "I smile", "", "*I smile*"),
+        ("", "smiles at you", "", "*smiles* at you"),
     ],
 )
 def test_stage_directions(before: str, words: str, after: str, text: str) -> None:
