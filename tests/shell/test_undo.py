@@ -195,7 +195,7 @@ class TestUndo(UndoTest):
         self.assistant("undo ada")
         audit.flush()
         entry = audit.application().page("Ada", limit=1, events=("edit_undone",))[0]
-        assert f"the edit at version {number} was undone: ['tick_rate']" == entry.text
+        assert f"the edit at version {number} was undone: tick_rate" == entry.text
         assert ("Tom", "game") == (entry.details["by"], entry.details["via"])
         assert operations.check_audit(self.ada_script).data == []
 
