@@ -294,8 +294,8 @@ def _pairs(details: Mapping[str, object]) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    is_list = isinstance(value, (list, tuple))
-    return one_line(", ".join(map(str, value)) if is_list else str(value), LONGEST_SHOWN)
+    text = ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    return one_line(text, LONGEST_SHOWN)
 
 
 # Details that an event lacks, such as those of an older version, are shown as "?".
