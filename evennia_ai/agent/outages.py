@@ -42,31 +42,31 @@ def is_resting(script: Assistant) -> bool:
     return breaker is not None and breaker.state is not CircuitBreakerState.CLOSED
 
 
-def on_model_failed(script: Assistant, stop: Stop, told: str) -> None:
+def on_model_failed(script: Assistant, stop: Stop, ending: str) -> None:
     """Report a turn that failed because of the service: to staff the first time, then to the log.
 
     Args:
         stop: how the turn ended.
-        told: a sentence on whether the sender was told.
+        ending: a sentence on whether the sender was told.
     """
     breaker, is_ledgers = breaker_of(script), stop.trouble == LedgerAwayError.trouble
     name = str(script.obj.key)
     if breaker is None:
-        line = f"{name} has no model to ask, since a setting is wrong. {told}. Look: "
+        line = f"{name} has no model to ask, since a setting is wrong. {ending}. Look: "
         outgoing.alert_staff(Notice(f"{line}assistant check {name}", stop.detail))
         return
     troubles, known = services.pool().troubles, services.pool().troubles.get(breaker.name)
     # Staff are told of one outage once, however many assistants and turns it fails.
     if known is not None and stop.trouble in (known, BREAKER_OPEN):
         cause = stop.detail if is_ledgers else unanswered(stop.detail)
-        logger.log_warn(f"[assistant] {name}: {cause}. {told}.")
+        logger.log_warn(f"[assistant] {name}: {cause}. {ending}.")
         return
     troubles[breaker.name] = stop.trouble
     # An open breaker only says that nobody was asked; staff need the error that opened it.
     last = breaker.get_stats()["last_failure_error"] if stop.trouble == BREAKER_OPEN else None
     cause = f"{stop.detail} (last: {last})" if last else stop.detail
     when = _when(breaker.retry_after)
-    outgoing.alert_staff(rests(name, when, told, cause, is_ledgers=is_ledgers))
+    outgoing.alert_staff(rests(name, when, ending, cause, is_ledgers=is_ledgers))
 
 
 def _when(wait: float | None) -> str:

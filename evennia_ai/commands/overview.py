@@ -122,7 +122,7 @@ def _problem_lines(data: Status) -> list[str]:
     key = data.key
     lines = [_lockout_text(data)] if data.emergency_stop else []
     if not (data.enabled or data.emergency_stop):
-        lines.append(f"{key} is silent. To let it answer: assistant start {key}")
+        lines.append(f"{key} is silent. {notices.TO_START.format(name=key)}")
     if data.wrong_settings:
         does = f"{key} does nothing because a setting is wrong"
         lines.append(f"{does}. {_place_of(data.wrong_settings, key)}\n    {data.wrong_settings}")
@@ -158,7 +158,7 @@ def _sentence(data: Status) -> str:
     if data.emergency_stop:
         asks = f". To let it go on: assistant emergency clear {data.key}"
     elif not data.enabled:
-        asks = f". To let it answer: assistant start {data.key}"
+        asks = f". {notices.TO_START.format(name=data.key)}"
     return f"{data.key}: {data.mood}. {where}; {waiting}{asks}."
 
 

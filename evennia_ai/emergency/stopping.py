@@ -318,9 +318,11 @@ def clear_emergency_stop(script: Assistant, *, by: str = "") -> tuple[bool, str]
         indexing.soon(script)
         work.blame = Blame()
     logger.log_info(f"[assistant] emergency stop of {name_of(script)} cleared by {by or 'code'}")
-    if work is None or (script.obj is not None and state.read(script, "enabled")):
-        return True, CLEARED
-    return True, BODILESS if script.obj is None else SILENCED
+    if work is not None and script.obj is None:
+        return True, BODILESS
+    if work is not None and not state.read(script, "enabled"):
+        return True, SILENCED
+    return True, CLEARED
 
 
 def clear_all(scripts: Iterable[Assistant], *, by: str = "") -> Deferred[int]:

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from evennia_ai import approvals, audit, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.dropped import listed
+from evennia_ai.core.safety.notices import TO_START
 from evennia_ai.core.text.words import counted
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings.changing import signed
@@ -158,12 +159,8 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
     if enabled and state.is_stopped(script):
         hint = f" It is stopped; to let it go on: assistant emergency clear {name}"
     elif is_changed and not enabled:
-        hint = _to_start(name)
+        hint = f" {TO_START.format(name=name)}"
     return done.with_typed(hint)
-
-
-def _to_start(name: str) -> str:
-    return f" To let it answer: assistant start {name}"
 
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
@@ -250,7 +247,8 @@ def clear(script: AssistantScript, *, by: str = "") -> Result:
     script.beat_soon()
     cleared = Result(ok, f"{script.key}: {message}.")
     is_silenced = ok and script.obj is not None and not state.read(script, "enabled")
-    return cleared.with_typed(_to_start(str(script.key))) if is_silenced else cleared
+    hint = f" {TO_START.format(name=script.key)}" if is_silenced else ""
+    return cleared.with_typed(hint)
 
 
 def clear_all(scripts: Iterable[AssistantScript], *, by: str = "") -> Deferred[Result[int]]:

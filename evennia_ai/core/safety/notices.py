@@ -22,6 +22,7 @@ CHECK, WHY, CONFIG = (
     "assistant config {name}",
 )
 BUDGET, RESET = "assistant budget {name}", "assistant history {name} reset"
+TO_START = "To let it answer: assistant start {name}"
 _OWNERS: dict[str, str] = {Scope.PLAYER.value: "each player"}
 _OWNERS |= {scope.value: words for scope, words in SCOPE_WORDS.items()}
 # The command that shows more about a failure, or mends it.

@@ -22,6 +22,7 @@ from evennia_ai import audit
 from evennia_ai.assistant_account import AssistantAccount, HearsPagesForAssistant
 from evennia_ai.assistant_character import AssistantMixin
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.safety.notices import TO_START
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Account, Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -109,7 +110,7 @@ def create_assistant(
 def _greeting(script: AssistantScript, location: GameObject | None) -> str:
     name, mood, hint = str(script.key), "awake", f"Try: whisper {script.key} = hello"
     if not state.read(script, "enabled"):
-        mood, hint = "silent", f"To let it answer: assistant start {name}"
+        mood, hint = "silent", TO_START.format(name=name)
     if location is None:
         return f"{name} is {mood}, but in no room. Go to its room and type: tel {name} = here"
     return f"{name} is {mood} in {location.key}. {hint}"

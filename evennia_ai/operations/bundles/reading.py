@@ -19,6 +19,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import audit, emergency
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
+from evennia_ai.core.safety.notices import TO_START
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.typed_objects import Being, GameObject
@@ -355,7 +356,7 @@ def _arrival_message(script: AssistantScript, bundle: Bundle, *, enable: bool) -
             f"{name} is here, stopped as it was. To let it go on: assistant emergency clear {name}"
         )
     elif not enable:
-        message = f"{name} is here, and silent. To let it answer: assistant start {name}"
+        message = f"{name} is here, and silent. {TO_START.format(name=name)}"
     else:
         message = f"{name} is here, and answers."
     return f"{message}\n{counted(count, 'memories')} came along."
