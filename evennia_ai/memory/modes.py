@@ -41,6 +41,11 @@ def is_asleep(script: Assistant) -> bool:
     return bool(state.read(script, "operating_mode") == ASLEEP)
 
 
+def mood(script: Assistant) -> str:
+    """The word for people: asleep, or awake."""
+    return "asleep" if is_asleep(script) else "awake"
+
+
 def is_over(script: Assistant) -> bool:
     """True if it is time to wake up."""
     return schedule.is_over(now(script), state.read(script, "scheduled_wake_time"))

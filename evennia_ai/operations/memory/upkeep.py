@@ -160,8 +160,8 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
     ]
     if data.problem:
         lines.append(f"  problem    {data.problem}")
-    now = "asleep" if modes.is_asleep(script) else "awake"
-    return [*lines, f"  night      {_last_night(script) or 'none completed yet'}; now {now}"]
+    night = _last_night(script) or "none completed yet"
+    return [*lines, f"  night      {night}; now {modes.mood(script)}"]
 
 
 def _last_night(script: AssistantScript) -> str:

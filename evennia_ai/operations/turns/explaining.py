@@ -22,7 +22,7 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.core.text.words import number as amount
 from evennia_ai.core.turn.trace import EVIDENCE, QUOTING_STEPS, marks_of
 from evennia_ai.core.typed_objects import Being
-from evennia_ai.memory.modes import is_asleep
+from evennia_ai.memory.modes import mood
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
@@ -319,8 +319,7 @@ def _changed_since(script: Assistant, row: Row) -> str:
 
 
 def _mood(script: Assistant, is_staff: bool) -> str:
-    usual = "asleep" if is_asleep(script) else "awake"
-    return (script.silence_for_staff if is_staff else script.silence) or usual
+    return (script.silence_for_staff if is_staff else script.silence) or mood(script)
 
 
 def _now(script: Assistant, is_staff: bool) -> str:
