@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -124,9 +125,9 @@ def test_it_survives_storing(
     heard: Heard, ear: Ear, sender: Standing, steps: list[tuple[str, str]]
 ) -> None:
     record = DecisionTrace(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
-    again = from_stored(DecisionTrace, json.loads(json.dumps(record.as_stored())))
-    assert record == again
-    assert MOST_SHOWN >= len(again.heard.body)
+    # Pickled, as Evennia's attributes are. JSON would join two halves of a character.
+    again = from_stored(DecisionTrace, pickle.loads(pickle.dumps(record.as_stored())))
+    assert replace(record, heard=replace(heard, body=heard.body[:MOST_SHOWN])) == again
 
 
 @pytest.mark.parametrize("part", ["heard", "verdict"])
@@ -153,7 +154,7 @@ def test_long_speech_is_cut_when_stored() -> None:
 def test_records_survive_storing() -> None:
     records = filled(ANSWERED, IGNORED, ANSWERED, IGNORED)
     records.note([3], "answered", 'say "hello"')
-    again = DecisionTraces.from_stored(json.loads(json.dumps(records.as_stored())))
+    again = DecisionTraces.from_stored(pickle.loads(pickle.dumps(records.as_stored())))
     assert [3, 1] == numbers(again.newest())
     assert (("answered", 'say "hello"'),) == again.newest()[0].steps
     assert 5 == again.add(200.0, make_heard(), IGNORED).number
