@@ -9,7 +9,7 @@ from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
 from evennia_ai.commands.base import first_word, number_of
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 
 NEW, REVOKE, OF, ALL = "new", "revoke", "of", "all"
 OF_OTHERS = "tokens of others"
@@ -18,6 +18,17 @@ OF_OTHERS = "tokens of others"
 class TokenWords(WordCommand):
     """The subcommand that lists, creates and revokes tokens."""
 
+    @subcommand(
+        "assistant token, assistant token new [<what for>] [= read | usual | write], assistant "
+        "token revoke <number> | all, assistant token of <account>, assistant token revoke "
+        "<number> | all of <account>",
+        "Tokens for programs that use the game's REST API or its MCP server in your name: lists "
+        "yours and when each was last used, makes a new one (shown once), or revokes one or all. "
+        "With `read` a program can change nothing; by default it can over REST, and with `write` "
+        "over MCP too. Tokens expire after a time, and when you change your password. Owners of "
+        "the game may see and revoke those of others.",
+        is_for_all=True,
+    )
     def _token(self, rest: str) -> None:
         """`token`, `token new backup = read`, `token revoke 3`, `token revoke all of Tom`."""
         word, more = first_word(rest)
@@ -69,19 +80,3 @@ class TokenWords(WordCommand):
         if account is None:
             self.show_usage(f"There is no account named {name}.")
         return account
-
-
-WORDS = {
-    "token": Subcommand(
-        TokenWords._token,
-        "assistant token, assistant token new [<what for>] [= read | usual | write], "
-        "assistant token revoke <number> | all, assistant token of <account>, "
-        "assistant token revoke <number> | all of <account>",
-        "Tokens for programs that use the game's REST API or its MCP server in your "
-        "name: lists yours and when each was last used, makes a new one (shown once), "
-        "or revokes one or all. With `read` a program can change nothing; by default it can over "
-        "REST, and with `write` over MCP too. Tokens expire after a time, and when you change "
-        "your password. Owners of the game may see and revoke those of others.",
-        is_for_all=True,
-    )
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.commands.aigoal import do_goal
 from evennia_ai.commands.base import number_of
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations.conversation import tell
 
@@ -13,10 +13,17 @@ from evennia_ai.operations.conversation import tell
 class AskingWords(WordCommand):
     """The subcommands for questions, instructions and goals."""
 
+    @subcommand("assistant questions", "Lists what assistants ask you to allow.", is_for_all=True)
     def _questions(self, rest: str) -> None:
         if self.expect_nothing(rest):
             self.show(operations.questions(self.caller, is_staff=self.is_staff))
 
+    @subcommand(
+        "assistant answer <number> yes | no | take | drop",
+        "Allows what an assistant asks for, or refuses it. Staff may also take over a question to "
+        "somebody who left, or drop it, which counts as a no.",
+        is_for_all=True,
+    )
     def _answer(self, rest: str) -> None:
         first, _, last = rest.partition(" ")
         number = number_of(first)
@@ -25,6 +32,10 @@ class AskingWords(WordCommand):
             return
         self.show_later(operations.answer(number, self.caller, last, is_staff=self.is_staff))
 
+    @subcommand(
+        "assistant tell <name> <instruction>",
+        "Makes it do something now, in your name, and shows you the result.",
+    )
     def _tell(self, rest: str) -> None:
         script, instruction = self.split_name(rest)
         if script is None and rest:
@@ -42,31 +53,11 @@ class AskingWords(WordCommand):
                 self.msg(literal(f"{script.key} has been told; you will see the result here."))
             self.show_later(running)
 
-
-WORDS = {
-    "questions": Subcommand(
-        AskingWords._questions,
-        "assistant questions",
-        "Lists what assistants ask you to allow.",
-        is_for_all=True,
-    ),
-    "answer": Subcommand(
-        AskingWords._answer,
-        "assistant answer <number> yes | no | take | drop",
-        "Allows what an assistant asks for, or refuses it. Staff may also take over a question to "
-        "somebody who left, or drop it, which counts as a no.",
-        is_for_all=True,
-    ),
-    "tell": Subcommand(
-        AskingWords._tell,
-        "assistant tell <name> <instruction>",
-        "Makes it do something now, in your name, and shows you the result.",
-    ),
-    "goal": Subcommand(
-        do_goal,
+    @subcommand(
         "assistant goal [<name>], "
         "assistant goal <name> [under <number>] [<priority>] [<time>] = <text>, "
         "assistant goal <name> done | drop <number>",
         "Its goals, which it pursues by itself. More: help aigoal",
-    ),
-}
+    )
+    def _goal(self, rest: str) -> None:
+        do_goal(self, rest)

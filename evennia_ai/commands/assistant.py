@@ -37,6 +37,7 @@ class CmdAssistant(
     reaching.ReachingWords,
     upkeep.UpkeepWords,
     prompts.PromptWords,
+    passing.PassingWords,
 ):
     """
     The AI assistants of the game: whisper to one, page it, or say its name.
@@ -117,21 +118,6 @@ class CmdAssistant(
     key = "assistant"
     aliases = ("aisetup",)
     locks = "cmd:all()"
-    words = {
-        **overview.WORDS,
-        **why.WORDS,
-        **player.WORDS,
-        **asking.WORDS,
-        **access_tokens.WORDS,
-        **lifecycle.WORDS,
-        **importing.WORDS,
-        **configuring.WORDS,
-        **undoing.WORDS,
-        **reaching.WORDS,
-        **upkeep.WORDS,
-        **prompts.WORDS,
-        **passing.WORDS,
-    }
     meant = {
         **dict.fromkeys(("pause", "disable", "silence"), "stop"),
         **dict.fromkeys(("resume", "enable", "unpause", "wake"), "start"),

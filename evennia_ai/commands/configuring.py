@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from textwrap import wrap
 
 from evennia_ai.commands.tables import cropped
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.settings import changing as settings_of
@@ -69,6 +69,13 @@ def explained(row: SettingRow) -> list[str]:
 class ConfiguringWords(WordCommand):
     """The subcommand about settings."""
 
+    @subcommand(
+        "assistant config <name> [list | show <key> | set <key> <value> | unset <key>]",
+        "Its settings; list adds the keys inside them. Show explains one; set changes it from its "
+        "next turn on, after a check; unset restores the default. Type a key inside another one "
+        "with a dot, as in execution_config.max_iterations_per_tick, or by its own name if only "
+        "one has it.",
+    )
     def _config(self, rest: str) -> None:
         script, rest = self.whose(rest, VERBS)
         if script is None:
@@ -121,15 +128,3 @@ class ConfiguringWords(WordCommand):
         rows = settings_of.configuration(script).data["settings"]
         inner = [each for each in rows if each["name"].startswith(start)]
         self.show_long("\n".join([*explained(row), *map(_line, inner)]))
-
-
-WORDS = {
-    "config": Subcommand(
-        ConfiguringWords._config,
-        "assistant config <name> [list | show <key> | set <key> <value> | unset <key>]",
-        "Its settings; list adds the keys inside them. Show explains one; set changes it from "
-        "its next turn on, after a check; unset restores the default. Type a key inside another "
-        "one with a dot, as in execution_config.max_iterations_per_tick, or by its own name if "
-        "only one has it.",
-    )
-}

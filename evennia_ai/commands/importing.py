@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from evennia_ai.commands.base import Steps, first_word
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK
 from evennia_ai.errors import ImportFileError
 from evennia_ai.messages.lines import literal
@@ -66,6 +66,15 @@ def _parse_bundle_order(rest: str) -> tuple[str, str, dict[str, str]]:
 class ImportingWords(WordCommand):
     """The subcommands about character cards, lore packs and whole assistants."""
 
+    @subcommand(
+        "assistant import <file> [as <new name> | = <name>], assistant import {...} [...], "
+        "assistant import <file>.zip [as <new name>] [where <player there> is <account here>, ...]",
+        "Imports a character card (SillyTavern, versions 1 to 3), as PNG or JSON: from the folder "
+        "that EVENNIA_AI_IMPORT_FOLDER names, or pasted. It makes an assistant where you stand, or "
+        "with = gives the card to an existing one. It shows what will be stored, and what is kept "
+        "but unused; then it asks. A .zip is a whole assistant of another game, with everything it "
+        "knows; people you do not match with somebody here stay strangers to it.",
+    )
     def _import_file(self, rest: str) -> Steps | None:
         # A .zip is a whole assistant; anything else is a card.
         if f"{rest} ".partition(" where ")[0].split(" as ")[0].strip().endswith(f".{ENDING}"):
@@ -149,6 +158,12 @@ class ImportingWords(WordCommand):
         script = self.pick_for(given, "configure")
         return (script,) if script is not None else None
 
+    @subcommand(
+        "assistant export [<name>] [png | json | all]",
+        "Its card as a file, as it was imported, with later changes; an assistant that never had a "
+        "card gets one made of its persona. With `all` it is the whole assistant, for another "
+        "game, with every private word that it knows.",
+    )
     def _export_file(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")
         if last.casefold() != ALL:
@@ -163,6 +178,12 @@ class ImportingWords(WordCommand):
         if script is not None and self.may("show configuration", script):
             self.show(cards.save_card(script, kind))
 
+    @subcommand(
+        "assistant lore, assistant lore import <file> | {...}, assistant lore export [<pack>]",
+        "Lore packs, YAML or JSON: lists them, imports one from the folder of imports after "
+        "asking, or exports one into a file. Without a name it exports the lore that was written "
+        "here.",
+    )
     def _lore(self, rest: str) -> Steps | None:
         verb, rest = first_word(rest)
         if verb == IMPORT and rest:
@@ -188,32 +209,3 @@ class ImportingWords(WordCommand):
         # Again: the right may have been taken away during the question.
         if (yield from self._is_to_be_stored()) and self.may(CHANGE):
             self.show(lore_packs.import_pack(pack.data, by=str(self.caller.key)))
-
-
-WORDS = {
-    "import": Subcommand(
-        ImportingWords._import_file,
-        "assistant import <file> [as <new name> | = <name>], assistant import {...} [...], "
-        "assistant import <file>.zip [as <new name>] [where <player there> is <account here>, ...]",
-        "Imports a character card (SillyTavern, versions 1 to 3), as PNG or JSON: "
-        "from the folder that EVENNIA_AI_IMPORT_FOLDER names, or pasted. It makes an "
-        "assistant where you stand, or with = gives the card to an existing one. It "
-        "shows what will be stored, and what is kept but unused; then it asks. A .zip "
-        "is a whole assistant of another game, with everything it knows; people you do not match "
-        "with somebody here stay strangers to it.",
-    ),
-    "export": Subcommand(
-        ImportingWords._export_file,
-        "assistant export [<name>] [png | json | all]",
-        "Its card as a file, as it was imported, with later changes; an assistant "
-        "that never had a card gets one made of its persona. With `all` it is the "
-        "whole assistant, for another game, with every private word that it knows.",
-    ),
-    "lore": Subcommand(
-        ImportingWords._lore,
-        "assistant lore, assistant lore import <file> | {...}, assistant lore export [<pack>]",
-        "Lore packs, YAML or JSON: lists them, imports one from the folder of imports "
-        "after asking, or exports one into a file. Without a name it exports the "
-        "lore that was written here.",
-    ),
-}

@@ -9,7 +9,7 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps, first_word
 from evennia_ai.commands.creation import open_creation
-from evennia_ai.commands.words import ALL, Subcommand, WordCommand
+from evennia_ai.commands.words import ALL, WordCommand, subcommand
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
@@ -34,6 +34,13 @@ RELEASED = (
 class LifecycleWords(WordCommand):
     """The subcommands about the life cycle of assistants."""
 
+    @subcommand(
+        "assistant create, assistant create <name>[:<typeclass>] [= <who it is, in a few words>]",
+        "Without a name it asks step by step: name, body, look, character, model. With a name it "
+        "makes one at once, where you stand. A typeclass is a body of your own, as in "
+        "Brick:typeclasses.golems.Golem; without one it is the game's own character class.",
+        also="init",
+    )
     def _create(self, rest: str) -> None:
         if not self.may("create"):
             return
@@ -55,6 +62,11 @@ class LifecycleWords(WordCommand):
         )
         self.show(result)
 
+    @subcommand(
+        "assistant clone <name> = <new name>",
+        "Makes another one with the same settings, prompts and look. What the first one knows and "
+        "said stays with it.",
+    )
     def _clone(self, rest: str) -> None:
         name, _, new = rest.partition("=")
         if not (name.strip() and new.strip()):
@@ -68,11 +80,20 @@ class LifecycleWords(WordCommand):
             )
             self.show(result)
 
+    @subcommand(
+        "assistant delete <name>",
+        "Deletes an assistant for good, after asking. Its audit log is kept as a file.",
+    )
     def _delete(self, name: str) -> Steps:
         script = self._pick_to_end(name, "delete")
         if script is not None:
             yield from self._confirm_and_end(script, "delete", DELETED, lifecycle.delete_assistant)
 
+    @subcommand(
+        "assistant release <name>",
+        "Turns an adopted being back into what it was, after asking. What the assistant knew is "
+        "lost; its audit log is kept as a file.",
+    )
     def _release(self, name: str) -> Steps:
         script = self._pick_to_end(name, "release")
         if script is None:
@@ -101,6 +122,12 @@ class LifecycleWords(WordCommand):
         elif self.pick_for(key, act) == script:
             self.show(end(script, by=self.by))
 
+    @subcommand(
+        "assistant adopt <character or thing> [= <name>]",
+        "Turns a character or thing of the game into an assistant, without changing what it is: "
+        "class, name, look, locks and all. With the name of an assistant that has lost its body, "
+        "that one goes on in this body.",
+    )
     def _adopt(self, rest: str) -> None:
         if not self.may("adopt"):
             return
@@ -113,13 +140,33 @@ class LifecycleWords(WordCommand):
             result = operations.adopt(result.data, name.strip(), person=self.caller)
         self.show(result)
 
-    def _enable(self, name: str, *, enabled: bool) -> None:
-        act = "start" if enabled else "stop"
+    @subcommand(
+        "assistant start [<name> | all]", "Lets it answer, or all assistants that you may start."
+    )
+    def _start(self, name: str) -> None:
+        self._enable(name, "start", enabled=True)
+
+    @subcommand(
+        "assistant stop [<name> | all]",
+        "Keeps it, or all assistants that you may stop, silent until started again; waiting "
+        "messages are kept. To stop it in the middle of something: assistant emergency stop",
+    )
+    def _stop(self, name: str) -> None:
+        self._enable(name, "stop", enabled=False)
+
+    def _enable(self, name: str, act: str, *, enabled: bool) -> None:
         if name.strip().casefold() == ALL:
             self.for_all(act, partial(operations.set_all_enabled, enabled=enabled, by=self.by))
         elif (script := self.pick_for(name, act)) is not None:
             self.show(operations.set_enabled(script, enabled, by=self.by))
 
+    @subcommand(
+        "assistant remove all [and records]",
+        "For a game that should go on without assistants: deletes all of them with their bodies, "
+        "accounts, memories and tokens, after asking; adopted beings become what they were before. "
+        "The costs of calls, lore and the audit log stay, unless you add `and records`. It tells "
+        "you what is left to do outside the game. Not available over the API.",
+    )
     def _remove(self, rest: str) -> Steps:
         if not self.may("remove all"):
             return
@@ -142,6 +189,14 @@ class LifecycleWords(WordCommand):
         if self.may("remove all"):
             self.show(removing.remove_all(by=self.by, and_records=and_records))
 
+    @subcommand(
+        "assistant emergency stop [<name> | all] [<reason>], assistant emergency clear [<name> | "
+        "all]",
+        "Stops an assistant at once, or all that you may stop, also across restarts: unfinished "
+        "work is dropped, and people who wait are told. Clear lets it go on, even if it locked "
+        "itself, and lets people who have to wait ask again.",
+        is_for_all=True,
+    )
     def _emergency(self, rest: str) -> None:
         word, name = first_word(rest)
         if word not in (STOP, CLEAR):
@@ -169,70 +224,3 @@ class LifecycleWords(WordCommand):
             self.for_all("emergency stop", stop)
         elif script is not None and self.may("emergency stop", script):
             self.show(operations.stop(script, reason, by=self.by))
-
-
-CREATE = Subcommand(
-    LifecycleWords._create,
-    "assistant create, assistant create <name>[:<typeclass>] [= <who it is, in a few words>]",
-    "Without a name it asks step by step: name, body, look, character, model. "
-    "With a name it makes one at once, where you stand. A typeclass is a body of "
-    "your own, as in Brick:typeclasses.golems.Golem; without one it is the game's "
-    "own character class.",
-)
-
-WORDS = {
-    "create": CREATE,
-    "init": CREATE,
-    "clone": Subcommand(
-        LifecycleWords._clone,
-        "assistant clone <name> = <new name>",
-        "Makes another one with the same settings, prompts and look. What the first "
-        "one knows and said stays with it.",
-    ),
-    "delete": Subcommand(
-        LifecycleWords._delete,
-        "assistant delete <name>",
-        "Deletes an assistant for good, after asking. Its audit log is kept as a file.",
-    ),
-    "adopt": Subcommand(
-        LifecycleWords._adopt,
-        "assistant adopt <character or thing> [= <name>]",
-        "Turns a character or thing of the game into an assistant, without changing "
-        "what it is: class, name, look, locks and all. With the name of an assistant "
-        "that has lost its body, that one goes on in this body.",
-    ),
-    "release": Subcommand(
-        LifecycleWords._release,
-        "assistant release <name>",
-        "Turns an adopted being back into what it was, after asking. What the "
-        "assistant knew is lost; its audit log is kept as a file.",
-    ),
-    "start": Subcommand(
-        partial(LifecycleWords._enable, enabled=True),
-        "assistant start [<name> | all]",
-        "Lets it answer, or all assistants that you may start.",
-    ),
-    "stop": Subcommand(
-        partial(LifecycleWords._enable, enabled=False),
-        "assistant stop [<name> | all]",
-        "Keeps it, or all assistants that you may stop, silent until started again; waiting "
-        "messages are kept. To stop it in the middle of something: assistant emergency stop",
-    ),
-    "remove": Subcommand(
-        LifecycleWords._remove,
-        "assistant remove all [and records]",
-        "For a game that should go on without assistants: deletes all of them with their bodies, "
-        "accounts, memories and tokens, after asking; adopted beings become what they were "
-        "before. The costs of calls, lore and the audit log stay, unless you add `and records`. "
-        "It tells you what is left to do outside the game. Not available over the API.",
-    ),
-    "emergency": Subcommand(
-        LifecycleWords._emergency,
-        "assistant emergency stop [<name> | all] [<reason>], "
-        "assistant emergency clear [<name> | all]",
-        "Stops an assistant at once, or all that you may stop, also across restarts: unfinished "
-        "work is dropped, and people who wait are told. Clear lets it go on, even if it locked "
-        "itself, and lets people who have to wait ask again.",
-        is_for_all=True,
-    ),
-}

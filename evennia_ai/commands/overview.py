@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from evennia_ai import operations
 from evennia_ai.commands.tables import cropped_rows, dollars, short, span
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.text.words import counted
@@ -196,6 +196,7 @@ def status_lines(data: Status) -> list[str]:
 class OverviewWords(WordCommand):
     """The subcommands that show the state of assistants."""
 
+    @subcommand("assistant", is_for_all=True, is_told=False)
     def _overview(self, _rest: str) -> None:
         """Run `assistant` without a word."""
         if self.is_staff:
@@ -212,6 +213,12 @@ class OverviewWords(WordCommand):
                 f"{name} is here, an AI. To talk: whisper {name} = hello, or say @{name} hello"
             )
 
+    @subcommand(
+        "assistant list",
+        "All assistants at a glance: what each is doing, how long ago it heard something, its "
+        "model, how much of its caps it used today, which services fail, and how many questions "
+        "wait. Problems are listed below, with what to type.",
+    )
     def _list(self, rest: str) -> None:
         if not (self.may("list") and self.expect_nothing(rest)):
             return
@@ -227,24 +234,10 @@ class OverviewWords(WordCommand):
         wrong = [line for row in rows for line in row.problems]
         self.show_long("\n".join([table, *wrong, *broken_modules()]))
 
+    @subcommand("assistant status [<name>]", "One assistant in detail.")
     def _status(self, name: str) -> None:
         if not self.may("status"):
             return
         script = self.pick(name)
         if script is not None:
             self.show_long("\n".join(status_lines(operations.status(script).data)))
-
-
-WORDS = {
-    "": Subcommand(OverviewWords._overview, "assistant", is_for_all=True, is_told=False),
-    "list": Subcommand(
-        OverviewWords._list,
-        "assistant list",
-        "All assistants at a glance: what each is doing, how long ago it heard something, its "
-        "model, how much of its caps it used today, which services fail, and how many questions "
-        "wait. Problems are listed below, with what to type.",
-    ),
-    "status": Subcommand(
-        OverviewWords._status, "assistant status [<name>]", "One assistant in detail."
-    ),
-}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict
-from functools import partial
 
 from evennia_ai import operations
 from evennia_ai.commands.base import Steps
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 
@@ -32,11 +31,30 @@ ASKED = (
 class PlayerWords(WordCommand):
     """The subcommands for everybody."""
 
-    def _mute(self, name: str, *, is_muted: bool) -> None:
+    @subcommand(
+        "assistant mute [<name>]",
+        "You and the assistant no longer hear each other. To undo: assistant unmute",
+        is_for_all=True,
+    )
+    def _mute(self, name: str) -> None:
+        self._set_muted(name, True)
+
+    @subcommand("assistant unmute [<name>]", "You hear each other again.", is_for_all=True)
+    def _unmute(self, name: str) -> None:
+        self._set_muted(name, False)
+
+    def _set_muted(self, name: str, is_muted: bool) -> None:
         script = self.pick(name)
         if script is not None:
             self.show(operations.set_muted(script, self.caller, is_muted))
 
+    @subcommand(
+        "assistant memory [<name>], assistant memory correct [<name>] <number> = <text>, assistant "
+        "memory export | off | on [<name>]",
+        "What it remembers about you, numbered: facts first, then entries of its journal. You can "
+        "correct one, get all of it as text, or have it remember nothing new about you (off).",
+        is_for_all=True,
+    )
     def _memory(self, rest: str) -> None:
         """Run `memory`, `memory ada`, `memory correct ada 3 = I am a smith.`, `memory off ada`."""
         head, is_correction, text = rest.partition("=")
@@ -66,6 +84,12 @@ class PlayerWords(WordCommand):
             )
         self.show_long(text)
 
+    @subcommand(
+        "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
+        "It forgets one thing that it remembers about you, or everything about you, after asking. "
+        "The numbers are in: assistant memory",
+        is_for_all=True,
+    )
     def _forget(self, rest: str) -> Steps | None:
         """Run `forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
         first = rest.partition(" ")[0]
@@ -90,41 +114,3 @@ class PlayerWords(WordCommand):
             self.msg(literal(f"There is no assistant named {name} any more."))
         else:
             self.show(operations.forget_everything(script, self.caller))
-
-
-WORDS = {
-    "mute": Subcommand(
-        partial(PlayerWords._mute, is_muted=True),
-        "assistant mute [<name>]",
-        "You and the assistant no longer hear each other. To undo: assistant unmute",
-        is_for_all=True,
-    ),
-    "unmute": Subcommand(
-        partial(PlayerWords._mute, is_muted=False),
-        "assistant unmute [<name>]",
-        "You hear each other again.",
-        is_for_all=True,
-    ),
-    "help": Subcommand(
-        PlayerWords.explain,
-        "assistant help [<word>]",
-        "Explains a command and how to type it.",
-        is_for_all=True,
-    ),
-    "memory": Subcommand(
-        PlayerWords._memory,
-        "assistant memory [<name>], assistant memory correct [<name>] <number> = <text>, "
-        "assistant memory export | off | on [<name>]",
-        "What it remembers about you, numbered: facts first, then entries of its "
-        "journal. You can correct one, get all of it as text, or have it remember "
-        "nothing new about you (off).",
-        is_for_all=True,
-    ),
-    "forget": Subcommand(
-        PlayerWords._forget,
-        "assistant forget <number> [<name>], assistant forget everything | me [<name>]",
-        "It forgets one thing that it remembers about you, or everything about you, "
-        "after asking. The numbers are in: assistant memory",
-        is_for_all=True,
-    ),
-}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 from evennia_ai.commands.base import number_of
 from evennia_ai.commands.editing import open_editor
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.models import prompts, shown_prompts
@@ -23,12 +21,13 @@ VERBS = {
 }
 
 LOOKS = ("", "show", "list")
+Act = Callable[[AssistantScript, str, str], Result | None]
 
 
 class PromptWords(WordCommand):
     """The subcommands about prompts."""
 
-    def _dispatch(self, rest: str, *, word: str) -> None:
+    def _dispatch(self, rest: str, word: str, act_on: Act) -> None:
         """Find the assistant, check the right, and run the subcommand or open the editor."""
         script, rest = self.whose(rest, VERBS[word])
         if script is None:
@@ -42,7 +41,7 @@ class PromptWords(WordCommand):
         if act == EDIT:
             self._edit(script, word, verb, rest.strip())
             return
-        result = ACTS[word](self, script, verb.casefold(), rest.strip())
+        result = act_on(script, verb.casefold(), rest.strip())
         if result is None:
             self.show_usage()
         elif result.ok and act in LOOKS:
@@ -62,7 +61,17 @@ class PromptWords(WordCommand):
         else:
             self.show_usage()
 
-    def _prompt(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
+    @subcommand(
+        "assistant prompt <name> [<context>] [show | edit [<setting>]]",
+        "What its model is sent when you whisper to it, or in another context, such "
+        "as reflection, and the size of each part. Show prints all of it; edit opens "
+        "its persona in the editor, or another text: system_prompt, "
+        "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
+    )
+    def _prompt(self, rest: str) -> None:
+        self._dispatch(rest, "prompt", self._do_prompt)
+
+    def _do_prompt(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         context, act = (verb, rest) if verb in tuple(ContextType) else ("", f"{verb} {rest}")
         act = act.strip().casefold()
         if act not in ("", "show"):
@@ -72,7 +81,15 @@ class PromptWords(WordCommand):
             script, self.caller, is_whole=act == "show", context=context
         )
 
-    def _component(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
+    @subcommand(
+        "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
+        "off <id> | delete <id>]",
+        "The parts of its prompt, and your own parts.",
+    )
+    def _component(self, rest: str) -> None:
+        self._dispatch(rest, "component", self._do_component)
+
+    def _do_component(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
             return None if rest else prompts.list_components(script)
         number, _, more = rest.partition(" ")
@@ -89,7 +106,15 @@ class PromptWords(WordCommand):
             return prompts.switch_component(script, id_, verb == "on")
         return prompts.delete_component(script, id_) if verb == "delete" else None
 
-    def _template(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
+    @subcommand(
+        "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
+        "delete <key>]",
+        "System prompts to choose from.",
+    )
+    def _template(self, rest: str) -> None:
+        self._dispatch(rest, "template", self._do_template)
+
+    def _do_template(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
             return None if rest else prompts.list_templates(script)
         if verb == "set":
@@ -100,7 +125,15 @@ class PromptWords(WordCommand):
         acts = {"apply": prompts.apply_template, "delete": prompts.delete_template}
         return acts[verb](script, rest) if rest and verb in acts else None
 
-    def _context(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
+    @subcommand(
+        "assistant context <name> [list | <context> | <context> set <field> <value> | "
+        "<context> edit <id> | <context> reset]",
+        "How its prompt and its limits differ while it answers, rests, or works for somebody else.",
+    )
+    def _context(self, rest: str) -> None:
+        self._dispatch(rest, "context", self._do_context)
+
+    def _do_context(self, script: AssistantScript, verb: str, rest: str) -> Result | None:
         if verb in ("", "list"):
             return None if rest else prompts.list_contexts(script)
         act, _, more = rest.partition(" ")
@@ -112,39 +145,3 @@ class PromptWords(WordCommand):
         if act == "set" and value.strip():
             return prompts.set_context(script, verb, field.casefold(), value.strip())
         return None
-
-
-ACTS: dict[str, Callable[[Any, AssistantScript, str, str], Result | None]] = {
-    "prompt": PromptWords._prompt,
-    "component": PromptWords._component,
-    "template": PromptWords._template,
-    "context": PromptWords._context,
-}
-WORDS = {
-    "prompt": Subcommand(
-        partial(PromptWords._dispatch, word="prompt"),
-        "assistant prompt <name> [<context>] [show | edit [<setting>]]",
-        "What its model is sent when you whisper to it, or in another context, such "
-        "as reflection, and the size of each part. Show prints all of it; edit opens "
-        "its persona in the editor, or another text: system_prompt, "
-        "system_prompt_native, compact_prompt, failure_line, thinking_lines.",
-    ),
-    "component": Subcommand(
-        partial(PromptWords._dispatch, word="component"),
-        "assistant component <name> [list | set <id> <key> = <text> | edit <id> | on <id> | "
-        "off <id> | delete <id>]",
-        "The parts of its prompt, and your own parts.",
-    ),
-    "template": Subcommand(
-        partial(PromptWords._dispatch, word="template"),
-        "assistant template <name> [list | set <key> = <text> | edit <key> | apply <key> | "
-        "delete <key>]",
-        "System prompts to choose from.",
-    ),
-    "context": Subcommand(
-        partial(PromptWords._dispatch, word="context"),
-        "assistant context <name> [list | <context> | <context> set <field> <value> | "
-        "<context> edit <id> | <context> reset]",
-        "How its prompt and its limits differ while it answers, rests, or works for somebody else.",
-    ),
-}

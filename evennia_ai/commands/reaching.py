@@ -6,7 +6,7 @@ from evennia.accounts.models import AccountDB
 
 from evennia_ai import operations
 from evennia_ai.commands.base import first_word
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.hearing.perception import AddressedBy
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.hearing import settings_of
@@ -38,6 +38,12 @@ def _called(key: str, addressed_by: str) -> str:
 class ReachingWords(WordCommand):
     """The subcommands about how people reach an assistant."""
 
+    @subcommand(
+        "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
+        f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
+        "How people can reach it, and how to set each way. Trigger answers everything that is "
+        "said, context only listens, ignore answers only people who address it.",
+    )
     def _messaging(self, rest: str) -> None:
         script, rest = self.whose(rest, VERBS)
         if script is None:
@@ -85,6 +91,11 @@ class ReachingWords(WordCommand):
         word = {"on": "true", "off": "false"}.get(value.casefold(), value.casefold())
         self.show_or_usage(changing.set_setting(script, setting, word, by=self.by))
 
+    @subcommand(
+        f"assistant channel <name> <channel> = {ALL_MODES}",
+        "What it does on a channel: answer everything that is said there, only listen, only answer "
+        "people who address it, or leave.",
+    )
     def _channel(self, rest: str) -> None:
         """Run `channel <name> <channel> = <mode>`; both names may have several words."""
         names, _, mode = rest.partition("=")
@@ -106,6 +117,11 @@ class ReachingWords(WordCommand):
             name, word = channel.strip(), mode.strip().casefold()
             self.show(operations.set_channel(script, name, word, person=self.caller))
 
+    @subcommand(
+        "assistant account [<name>]",
+        "An account in its name, so that the game's own `page` reaches it. Nobody can log in to "
+        "it.",
+    )
     def _account(self, name: str) -> None:
         script = self.pick(name)
         if script is not None:
@@ -114,26 +130,3 @@ class ReachingWords(WordCommand):
     def _give_account(self, script: AssistantScript) -> None:
         if self.may("account", script):
             self.show(operations.give_account(script))
-
-
-WORDS = {
-    "messaging": Subcommand(
-        ReachingWords._messaging,
-        "assistant messaging <name> [hearing on | off, addressing on | off, by name | at, room "
-        f"trigger | context | ignore, hops <number>, account, channel <channel> = {ALL_MODES}]",
-        "How people can reach it, and how to set each way. Trigger answers everything that is "
-        "said, context only listens, ignore answers only people who address it.",
-    ),
-    "channel": Subcommand(
-        ReachingWords._channel,
-        f"assistant channel <name> <channel> = {ALL_MODES}",
-        "What it does on a channel: answer everything that is said there, only listen, only "
-        "answer people who address it, or leave.",
-    ),
-    "account": Subcommand(
-        ReachingWords._account,
-        "assistant account [<name>]",
-        "An account in its name, so that the game's own `page` reaches it. Nobody can log in "
-        "to it.",
-    ),
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evennia_ai.commands.base import number_of
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.audit import undoing as edits_of
 from evennia_ai.operations.audit.edits import Edit
@@ -14,6 +14,13 @@ LIST = "list"
 class UndoingWords(WordCommand):
     """The subcommands about earlier edits."""
 
+    @subcommand(
+        "assistant undo [<name>] [list | <number>]",
+        "Undoes the last edit that somebody made to it: a setting, its prompt, its persona, its "
+        "look, what it may do. Type it again to undo the one before. List shows the edits that can "
+        "be undone, each with a number. Later changes to the same thing stay; and nothing that was "
+        "said, spent, forgotten or deleted comes back.",
+    )
     def _undo(self, rest: str) -> None:
         first = rest.partition(" ")[0]
         # A number in front is an edit's, unless an assistant has it as a name.
@@ -31,6 +38,7 @@ class UndoingWords(WordCommand):
             if self._may_change(edit, script):
                 self.show(edits_of.undo(script, edit.data, by=self.by, person=self.caller))
 
+    @subcommand("assistant redo [<name>]", "Makes the edit again that was last undone.")
     def _redo(self, name: str) -> None:
         script = self.pick_for(name, "undo")
         if script is not None:
@@ -45,20 +53,3 @@ class UndoingWords(WordCommand):
             return False
         # The right to undo is not enough: an edit may have needed others.
         return all(self.may(act, script) for act in edits_of.acts_of(edit.data))
-
-
-WORDS = {
-    "undo": Subcommand(
-        UndoingWords._undo,
-        "assistant undo [<name>] [list | <number>]",
-        "Undoes the last edit that somebody made to it: a setting, its prompt, its persona, its "
-        "look, what it may do. Type it again to undo the one before. List shows the edits that "
-        "can be undone, each with a number. Later changes to the same thing stay; and nothing "
-        "that was said, spent, forgotten or deleted comes back.",
-    ),
-    "redo": Subcommand(
-        UndoingWords._redo,
-        "assistant redo [<name>]",
-        "Makes the edit again that was last undone.",
-    ),
-}

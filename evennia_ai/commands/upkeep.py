@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai import operations
 from evennia_ai.commands import game_commands, name_clashes
 from evennia_ai.commands.tables import CHECK_FAILED, allowed, cropped_rows, report_lines
-from evennia_ai.commands.words import WIDTH, Subcommand, WordCommand
+from evennia_ai.commands.words import WIDTH, WordCommand, subcommand
 from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
@@ -54,6 +54,12 @@ def usage_lines(usage: Result) -> list[str]:
 class UpkeepWords(WordCommand):
     """The subcommands about health, usage and budget."""
 
+    @subcommand(
+        "assistant check [<name>]",
+        "Tests the model of an assistant, or the game's, with real requests: does it answer, call "
+        "tools, read long prompts, and how fast. Also says whether it hears what is said here, who "
+        "else has a similar name, and which command names the game uses itself.",
+    )
     def _check(self, name: str) -> None:
         script = None
         if not self.may("check") or (name and (script := self.pick(name)) is None):
@@ -88,6 +94,12 @@ class UpkeepWords(WordCommand):
     def _show_report(self, report: Report) -> None:
         self.msg(literal("\n".join(report_lines(report, "Fix what says NO first."))))
 
+    @subcommand(
+        "assistant peers [<account>]",
+        "Outside agents that gave tasks to assistants, with the state and cost of these tasks; and "
+        "agents that assistants may give tasks to. The text of a task is private; `assistant why "
+        "<name> <number>` has the rest.",
+    )
     def _peers(self, rest: str) -> None:
         """Run `peers` or `peers <account>`."""
         if self.may("peers"):
@@ -95,11 +107,20 @@ class UpkeepWords(WordCommand):
             more = "" if rest.strip() else f"\n\n{overview.list_remotes().message}"
             self.show_long(message + more)
 
+    @subcommand(
+        "assistant usage [<name>]",
+        "Model calls, tokens and tools used, and by whom. Its newest tool calls: aiexec <name> log",
+    )
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
         if script is not None:
             self.show_long("\n".join(usage_lines(caps.usage(script))))
 
+    @subcommand(
+        "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
+        "Services and tools that failed so often that they are not used for a while. Reset tries "
+        "one again at once.",
+    )
     def _breakers(self, rest: str) -> None:
         script, rest = self.whose(rest, (RESET,))
         if script is None:
@@ -130,6 +151,13 @@ class UpkeepWords(WordCommand):
         else:
             self.show_usage(breaker.message)
 
+    @subcommand(
+        "assistant tools [<name>], assistant tools held, assistant tools allow <tool> | <server> = "
+        "<mark>",
+        "All tools, and which of them it may use. A tool of an MCP server that is new or has "
+        "changed is held back: `held` shows what changed, and an owner of the game allows it with "
+        "its mark.",
+    )
     def _tools(self, rest: str) -> None:
         """Run `tools ada`, `tools held`, `tools allow almanac__tide = <mark>`."""
         word, _, more = rest.partition(" ")
@@ -155,6 +183,7 @@ class UpkeepWords(WordCommand):
         more = f"More about one: aiexec {script.key} <tool> ?"
         self.show_long(f"{cropped_rows(head, rows, (28, 9, 0), self.width)}\n{more}")
 
+    @subcommand("assistant rag [<name>]", is_told=False)
     def _rag(self, name: str) -> None:
         """Show the memory. People who know other packages look for this word."""
         script = self.pick(name) if self.may("show memories") else None
@@ -162,6 +191,12 @@ class UpkeepWords(WordCommand):
             more = "More: help aimemory. What everybody may be told: aimemory lore"
             self.show_long(f"{operations.memory_status(script).message}\n{more}")
 
+    @subcommand(
+        "assistant budget [<name>], assistant budget game, assistant budget <name> | game raise "
+        "<cap> <amount>",
+        "Tokens and money used, by whom, and the caps. Raise allows more until the day or month of "
+        "that cap ends.",
+    )
     def _budget(self, rest: str) -> None:
         """Run `budget`, `budget ada`, `budget game`, `budget ada raise tokens_per_day 50000`."""
         words = rest.split()
@@ -184,48 +219,3 @@ class UpkeepWords(WordCommand):
         script = None if is_of_game else self.pick_for(name, "raise budget")
         if script is not None or (is_of_game and self.may("raise budget of the game")):
             self.show(raise_budget(script, cap, amount, self.by))
-
-
-WORDS = {
-    "peers": Subcommand(
-        UpkeepWords._peers,
-        "assistant peers [<account>]",
-        "Outside agents that gave tasks to assistants, with the state and cost of these tasks; "
-        "and agents that assistants may give tasks to. The text of a task is private; `assistant "
-        "why <name> <number>` has the rest.",
-    ),
-    "check": Subcommand(
-        UpkeepWords._check,
-        "assistant check [<name>]",
-        "Tests the model of an assistant, or the game's, with real requests: does it "
-        "answer, call tools, read long prompts, and how fast. Also says whether it hears what is "
-        "said here, who else has a similar name, and which command names the game uses itself.",
-    ),
-    "usage": Subcommand(
-        UpkeepWords._usage,
-        "assistant usage [<name>]",
-        "Model calls, tokens and tools used, and by whom. Its newest tool calls: aiexec <name> log",
-    ),
-    "breakers": Subcommand(
-        UpkeepWords._breakers,
-        "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
-        "Services and tools that failed so often that they are not used for a while. Reset tries "
-        "one again at once.",
-    ),
-    "tools": Subcommand(
-        UpkeepWords._tools,
-        "assistant tools [<name>], assistant tools held, "
-        "assistant tools allow <tool> | <server> = <mark>",
-        "All tools, and which of them it may use. A tool of an MCP server that is new or has "
-        "changed is held back: `held` shows what changed, and an owner of the game allows it "
-        "with its mark.",
-    ),
-    "rag": Subcommand(UpkeepWords._rag, "assistant rag [<name>]", is_told=False),
-    "budget": Subcommand(
-        UpkeepWords._budget,
-        "assistant budget [<name>], assistant budget game, "
-        "assistant budget <name> | game raise <cap> <amount>",
-        "Tokens and money used, by whom, and the caps. Raise allows more until the "
-        "day or month of that cap ends.",
-    ),
-}

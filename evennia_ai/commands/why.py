@@ -9,7 +9,7 @@ from twisted.internet import reactor
 
 from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL
-from evennia_ai.commands.words import Subcommand, WordCommand
+from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.memory.own import person_id
 from evennia_ai.operations.rights.private_words import PrivateView
@@ -89,6 +89,15 @@ def _without_time(line: str, now: float) -> tuple[str, Span | None]:
 class WhyWords(WordCommand):
     """The subcommand `why`."""
 
+    @subcommand(
+        'assistant why [<name>] [<number> | <day> | "<words>"] [full] [reveal]',
+        "Why it answered your last message, or the one with that number, or why not; without a "
+        f"name, the one you spoke to last. A day ({WHEN}) or words that somebody said in public "
+        "list what it heard then, even days ago. Full adds the rule, trust, model, calls, tools "
+        "and everything else. Staff also see other people's messages, but private words only "
+        "with reveal, which is recorded.",
+        is_for_all=True,
+    )
     def _why(self, rest: str) -> None:
         """Run `why ada`, `why ada 12`, `why ada yesterday`, `why ada "lamp"`; all with `full`."""
         # `full` and `reveal` in any order: each is looked for at the end.
@@ -142,17 +151,3 @@ def _next_page(name: str, asked: WhyRequest, before: int) -> str:
     when = asked.span.phrase.removeprefix("on ") if asked.span is not None else ""
     words = f'"{asked.words}"' if asked.words else ""
     return " ".join(filter(None, (name, when, words, f"before {before}")))
-
-
-WORDS = {
-    "why": Subcommand(
-        WhyWords._why,
-        'assistant why [<name>] [<number> | <day> | "<words>"] [full] [reveal]',
-        "Why it answered your last message, or the one with that number, or why not; without a "
-        f"name, the one you spoke to last. A day ({WHEN}) or words that somebody said in public "
-        "list what it heard then, even days ago. Full adds the rule, trust, model, calls, tools "
-        "and everything else. Staff also see other people's messages, but private words only "
-        "with reveal, which is recorded.",
-        is_for_all=True,
-    )
-}

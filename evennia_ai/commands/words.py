@@ -16,6 +16,7 @@ from evennia_ai.runtime.rights import kinds_of_locks
 
 WIDTH = 78
 ALL = "all"
+Act = Callable[[Any, str], Steps | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +32,32 @@ class Subcommand:
         is_told: True if it is listed in help.
     """
 
-    act: Callable[[Any, str], Steps | None]
+    act: Act
     how: str
     text: str = ""
     is_for_all: bool = False
     is_told: bool = True
+
+
+WORDS: dict[str, Subcommand] = {}
+
+
+def subcommand(
+    how: str, text: str = "", *, also: str = "", is_for_all: bool = False, is_told: bool = True
+) -> Callable[[Act], Act]:
+    """Make a method a subcommand of `assistant`, named by the second word of its usage.
+
+    Args:
+        also: a second name.
+    """
+
+    def decorate(act: Act) -> Act:
+        _, name, *_ = f"{how} ".replace(",", " ").split(" ")
+        for each in (name, also or name):
+            WORDS[each] = Subcommand(act, how, text, is_for_all, is_told)
+        return act
+
+    return decorate
 
 
 class WordCommand(AssistantCommand):
@@ -46,7 +68,7 @@ class WordCommand(AssistantCommand):
         meant: the subcommand that people mean by a word which is none.
     """
 
-    words: dict[str, Subcommand] = {}
+    words = WORDS
     meant: dict[str, str] = {}
 
     def act(self) -> Steps | None:
@@ -87,6 +109,9 @@ class WordCommand(AssistantCommand):
             if name and word.is_told and (served or word.is_for_all)
         ]
 
+    @subcommand(
+        "assistant help [<word>]", "Explains a command and how to type it.", is_for_all=True
+    )
     def explain(self, rest: str) -> None:
         """Show the help and usage of a subcommand, or the help of the whole command."""
         known = self._typable()
