@@ -253,7 +253,7 @@ def command_words() -> str:
     from evennia_ai.commands import CmdAssistant
 
     names: dict[tuple[str, str], list[str]] = {}
-    for name, word in CmdAssistant.words.items():
+    for name, word in sorted(CmdAssistant.words.items()):
         if word.is_told:
             names.setdefault((word.how, word.text), []).append(f"`{name}`")
     rows = []

@@ -15,7 +15,6 @@ from evennia_ai.commands import (
     player,
     prompts,
     reaching,
-    undoing,
     upkeep,
     why,
 )
@@ -33,7 +32,6 @@ class CmdAssistant(
     lifecycle.LifecycleWords,
     importing.ImportingWords,
     configuring.ConfiguringWords,
-    undoing.UndoingWords,
     reaching.ReachingWords,
     upkeep.UpkeepWords,
     prompts.PromptWords,

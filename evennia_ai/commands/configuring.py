@@ -1,4 +1,4 @@
-"""The subcommand `assistant config`, which shows and changes settings."""
+"""The subcommands `assistant config`, `undo` and `redo`, which show and change settings."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from collections import Counter
 from collections.abc import Iterable
 from textwrap import wrap
 
+from evennia_ai.commands.base import number_of
 from evennia_ai.commands.tables import cropped
 from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.text.words import counted
-from evennia_ai.operations import AssistantScript
+from evennia_ai.operations import AssistantScript, Result
+from evennia_ai.operations.audit import undoing as edits_of
+from evennia_ai.operations.audit.edits import Edit
 from evennia_ai.operations.settings import changing as settings_of
 from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, group_of
 
-VERBS = ("list", "show", "set", "unset")
+LIST = "list"
+VERBS = (LIST, "show", "set", "unset")
 WIDTH, VALUE_WIDTH = 78, 40
 # The help of settings has Markdown links, as it is also used for the docs.
 _LINK = re.compile(r"\[\w+\]\((\w+\.md)\)")
@@ -67,7 +71,7 @@ def explained(row: SettingRow) -> list[str]:
 
 
 class ConfiguringWords(WordCommand):
-    """The subcommand about settings."""
+    """The subcommands about settings and edits."""
 
     @subcommand(
         "assistant config <name> [list | show <key> | set <key> <value> | unset <key>]",
@@ -128,3 +132,43 @@ class ConfiguringWords(WordCommand):
         rows = settings_of.configuration(script).data["settings"]
         inner = [each for each in rows if each["name"].startswith(start)]
         self.show_long("\n".join([*explained(row), *map(_line, inner)]))
+
+    @subcommand(
+        "assistant undo [<name>] [list | <number>]",
+        "Undoes the last edit that somebody made to it: a setting, its prompt, its persona, its "
+        "look, what it may do. Type it again to undo the one before. List shows the edits that can "
+        "be undone, each with a number. Later changes to the same thing stay; and nothing that was "
+        "said, spent, forgotten or deleted comes back.",
+    )
+    def _undo(self, rest: str) -> None:
+        first = rest.partition(" ")[0]
+        # A number in front is an edit's, unless an assistant has it as a name.
+        script, rest = self.whose(rest, (LIST, first) if number_of(first) is not None else (LIST,))
+        if script is None:
+            return
+        word = rest.casefold()
+        if word == LIST:
+            if self.may("show configuration", script):
+                self.show_long(edits_of.list_edits(script).message)
+        elif word and number_of(word) is None:
+            self.show_usage(f"{rest} is neither the number of an edit nor '{LIST}'.")
+        elif self.may("undo", script):
+            edit = edits_of.find_undo(script, number_of(word))
+            if self._may_change(edit, script):
+                self.show(edits_of.undo(script, edit.data, by=self.by, person=self.caller))
+
+    @subcommand("assistant redo [<name>]", "Makes the edit again that was last undone.")
+    def _redo(self, name: str) -> None:
+        script = self.pick_for(name, "undo")
+        if script is not None:
+            edit = edits_of.find_redo(script)
+            if self._may_change(edit, script):
+                self.show(edits_of.redo(script, edit.data, by=self.by, person=self.caller))
+
+    def _may_change(self, edit: Result[Edit], script: AssistantScript) -> bool:
+        """True if an edit was found and the caller has its rights; otherwise show why not."""
+        if not edit.ok:
+            self.show(edit)
+            return False
+        # The right to undo is not enough: an edit may have needed others.
+        return all(self.may(act, script) for act in edits_of.acts_of(edit.data))
