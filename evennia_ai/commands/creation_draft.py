@@ -110,8 +110,7 @@ def make(caller: Being, draft: Draft) -> tuple[Result, str]:
         The result, and the step to repeat after a failure; "" for none.
     """
     # Everything is checked again, because the menu may have been open for hours.
-    refused = refusal("create", caller)
-    if refused is not None:
+    if refused := refusal("create", caller):
         return refused, ""
     checked = naming.check_name(draft.name)
     if not checked.ok:

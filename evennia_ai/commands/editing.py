@@ -96,8 +96,7 @@ def _save(target: Target, caller: Being, text: str) -> bool:
 
 
 def _save_text(script: AssistantScript, target: Target, caller: Being, text: str) -> Result:
-    refused = refusal(ACT, caller, script)
-    if refused is not None:
+    if refused := refusal(ACT, caller, script):
         return refused
     by = str(caller.key)
     with audit.acting(by=by, via="game"):

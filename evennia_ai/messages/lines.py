@@ -24,6 +24,7 @@ from twisted.internet.interfaces import IWriteDescriptor
 
 from evennia_ai.core.text.cleaning import clean_speech
 from evennia_ai.core.text.phrasing import Phrased, StageDirections, phrase
+from evennia_ai.core.text.words import SENTENCE_ENDS
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.runtime import names, state
 
@@ -183,7 +184,6 @@ _REFERENCE = re.compile(rf"({_PREFIX})(?=\w)")
 _BARE_SELF = re.compile(r"@(?!\w)")
 # rpsystem reads quotes as speech in a language, and fails on a brace in the text.
 _PLAIN = str.maketrans({'"': "'", "“": "'", "”": "'", "{": "(", "}": ")"})
-_ENDS = (".", "?", "!", '"', "…")
 
 
 def emote_of(character: GameObject) -> Send | None:
@@ -205,4 +205,4 @@ def as_words(text: str) -> str:
 
 def as_sentence(action: str) -> str:
     """A pose with the full stop that the game's own command adds."""
-    return action if action.endswith(_ENDS) else f"{action}."
+    return action if action.endswith((*SENTENCE_ENDS, '"')) else f"{action}."

@@ -24,130 +24,74 @@ Beside the packages: `control` (start, stop, breakers), `naming` and `guarding` 
 and `result` and `times`, which all of them use.
 """
 
-from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.operations.assistants.adoption import adopt, find_npc, refuse_release, release
-from evennia_ai.operations.assistants.creation import create_assistant, give_account
-from evennia_ai.operations.assistants.lifecycle import clone_assistant, delete_assistant
-from evennia_ai.operations.audit.log import audit_log, check_audit
-from evennia_ai.operations.budget.caps import budget_of
-from evennia_ai.operations.control import (
-    clear,
-    clear_all,
-    reset_history,
-    set_all_enabled,
-    set_enabled,
-    stop,
-    stop_all,
-)
-from evennia_ai.operations.conversation.goals import add_goal, close_goal, list_goals
-from evennia_ai.operations.conversation.listening import hush, set_channel, set_muted, unhush
-from evennia_ai.operations.conversation.questions import answer, questions
-from evennia_ai.operations.files.exports import archive_audit, export_audit
-from evennia_ai.operations.memory.lore import add_lore, change_lore, list_lore, remove_lore
-from evennia_ai.operations.memory.memories import (
-    add_memory,
-    correct_memory,
-    forget_all,
-    forget_memory,
-    list_memories,
-    search_memories,
-    show_memory,
-)
-from evennia_ai.operations.memory.own import (
-    correct_known,
-    export_known,
-    forget_everything,
-    forget_known,
-    set_remembered,
-    what_is_known,
-)
-from evennia_ai.operations.memory.profiles import find_person, list_profiles, show_profile
-from evennia_ai.operations.memory.upkeep import (
-    memory_status,
-    put_to_sleep,
-    reindex_memories,
-    wake_up,
-)
-from evennia_ai.operations.models.choosing import check_model
-from evennia_ai.operations.monitoring.status import glances, status
-from evennia_ai.operations.naming import assistant_for, find_assistant, list_assistants
-from evennia_ai.operations.result import ProblemKind, Result
-from evennia_ai.operations.rights.acts import may_control
-from evennia_ai.operations.rights.tokens import list_tokens, make_token, revoke_token, revoke_tokens
-from evennia_ai.operations.tools.running import execute_tool
-from evennia_ai.operations.turns.explaining import last_addressed, why
-from evennia_ai.operations.turns.traces import trace
-
-__all__ = [
-    "AssistantScript",
-    "ProblemKind",
-    "Result",
-    "add_goal",
-    "add_lore",
-    "add_memory",
-    "adopt",
-    "answer",
-    "archive_audit",
-    "assistant_for",
-    "audit_log",
-    "budget_of",
-    "change_lore",
-    "check_audit",
-    "check_model",
-    "clear",
-    "clear_all",
-    "clone_assistant",
-    "close_goal",
-    "correct_known",
-    "correct_memory",
-    "create_assistant",
-    "delete_assistant",
-    "execute_tool",
-    "export_audit",
-    "export_known",
-    "find_assistant",
-    "find_npc",
-    "find_person",
-    "forget_all",
-    "forget_everything",
-    "forget_known",
-    "forget_memory",
-    "give_account",
-    "glances",
-    "hush",
-    "last_addressed",
-    "list_assistants",
-    "list_goals",
-    "list_lore",
-    "list_memories",
-    "list_profiles",
-    "list_tokens",
-    "make_token",
-    "may_control",
-    "memory_status",
-    "put_to_sleep",
-    "questions",
-    "refuse_release",
-    "reindex_memories",
-    "release",
-    "remove_lore",
-    "reset_history",
-    "revoke_token",
-    "revoke_tokens",
-    "search_memories",
-    "set_all_enabled",
-    "set_channel",
-    "set_enabled",
-    "set_muted",
-    "set_remembered",
-    "show_memory",
-    "show_profile",
-    "status",
-    "stop",
-    "stop_all",
-    "trace",
-    "unhush",
-    "wake_up",
-    "what_is_known",
-    "why",
-]
+from evennia_ai.assistant_script import AssistantScript as AssistantScript
+from evennia_ai.operations.assistants.adoption import adopt as adopt
+from evennia_ai.operations.assistants.adoption import find_npc as find_npc
+from evennia_ai.operations.assistants.adoption import refuse_release as refuse_release
+from evennia_ai.operations.assistants.adoption import release as release
+from evennia_ai.operations.assistants.creation import create_assistant as create_assistant
+from evennia_ai.operations.assistants.creation import give_account as give_account
+from evennia_ai.operations.assistants.lifecycle import clone_assistant as clone_assistant
+from evennia_ai.operations.assistants.lifecycle import delete_assistant as delete_assistant
+from evennia_ai.operations.audit.log import audit_log as audit_log
+from evennia_ai.operations.audit.log import check_audit as check_audit
+from evennia_ai.operations.budget.caps import budget_of as budget_of
+from evennia_ai.operations.control import clear as clear
+from evennia_ai.operations.control import clear_all as clear_all
+from evennia_ai.operations.control import reset_history as reset_history
+from evennia_ai.operations.control import set_all_enabled as set_all_enabled
+from evennia_ai.operations.control import set_enabled as set_enabled
+from evennia_ai.operations.control import stop as stop
+from evennia_ai.operations.control import stop_all as stop_all
+from evennia_ai.operations.conversation.goals import add_goal as add_goal
+from evennia_ai.operations.conversation.goals import close_goal as close_goal
+from evennia_ai.operations.conversation.goals import list_goals as list_goals
+from evennia_ai.operations.conversation.listening import hush as hush
+from evennia_ai.operations.conversation.listening import set_channel as set_channel
+from evennia_ai.operations.conversation.listening import set_muted as set_muted
+from evennia_ai.operations.conversation.listening import unhush as unhush
+from evennia_ai.operations.conversation.questions import answer as answer
+from evennia_ai.operations.conversation.questions import questions as questions
+from evennia_ai.operations.files.exports import archive_audit as archive_audit
+from evennia_ai.operations.files.exports import export_audit as export_audit
+from evennia_ai.operations.memory.lore import add_lore as add_lore
+from evennia_ai.operations.memory.lore import change_lore as change_lore
+from evennia_ai.operations.memory.lore import list_lore as list_lore
+from evennia_ai.operations.memory.lore import remove_lore as remove_lore
+from evennia_ai.operations.memory.memories import add_memory as add_memory
+from evennia_ai.operations.memory.memories import correct_memory as correct_memory
+from evennia_ai.operations.memory.memories import forget_all as forget_all
+from evennia_ai.operations.memory.memories import forget_memory as forget_memory
+from evennia_ai.operations.memory.memories import list_memories as list_memories
+from evennia_ai.operations.memory.memories import search_memories as search_memories
+from evennia_ai.operations.memory.memories import show_memory as show_memory
+from evennia_ai.operations.memory.own import correct_known as correct_known
+from evennia_ai.operations.memory.own import export_known as export_known
+from evennia_ai.operations.memory.own import forget_everything as forget_everything
+from evennia_ai.operations.memory.own import forget_known as forget_known
+from evennia_ai.operations.memory.own import set_remembered as set_remembered
+from evennia_ai.operations.memory.own import what_is_known as what_is_known
+from evennia_ai.operations.memory.profiles import find_person as find_person
+from evennia_ai.operations.memory.profiles import list_profiles as list_profiles
+from evennia_ai.operations.memory.profiles import show_profile as show_profile
+from evennia_ai.operations.memory.upkeep import memory_status as memory_status
+from evennia_ai.operations.memory.upkeep import put_to_sleep as put_to_sleep
+from evennia_ai.operations.memory.upkeep import reindex_memories as reindex_memories
+from evennia_ai.operations.memory.upkeep import wake_up as wake_up
+from evennia_ai.operations.models.choosing import check_model as check_model
+from evennia_ai.operations.monitoring.status import glances as glances
+from evennia_ai.operations.monitoring.status import status as status
+from evennia_ai.operations.naming import assistant_for as assistant_for
+from evennia_ai.operations.naming import find_assistant as find_assistant
+from evennia_ai.operations.naming import list_assistants as list_assistants
+from evennia_ai.operations.result import ProblemKind as ProblemKind
+from evennia_ai.operations.result import Result as Result
+from evennia_ai.operations.rights.acts import may_control as may_control
+from evennia_ai.operations.rights.tokens import list_tokens as list_tokens
+from evennia_ai.operations.rights.tokens import make_token as make_token
+from evennia_ai.operations.rights.tokens import revoke_token as revoke_token
+from evennia_ai.operations.rights.tokens import revoke_tokens as revoke_tokens
+from evennia_ai.operations.tools.running import execute_tool as execute_tool
+from evennia_ai.operations.turns.explaining import last_addressed as last_addressed
+from evennia_ai.operations.turns.explaining import why as why
+from evennia_ai.operations.turns.traces import trace as trace

@@ -67,8 +67,7 @@ def find_breaker(script: AssistantScript | None, name: str) -> Result[BreakerRow
 
     Its scope decides which act a reset is: "reset breaker" or "reset breaker of the game".
     """
-    named_breaker = _find_breaker(script, name)
-    if named_breaker is None:
+    if (named_breaker := _find_breaker(script, name)) is None:
         return _unknown_breaker(script, name)
     row = _breaker_row(script, *named_breaker)
     return Result(True, f"{row['name']} is {row['state']}.", row)
@@ -82,8 +81,7 @@ def reset_breaker(
     Args:
         scope: "game" or "assistant", to look only there; "" for both.
     """
-    named_breaker = _find_breaker(script, name, scope)
-    if named_breaker is None:
+    if (named_breaker := _find_breaker(script, name, scope)) is None:
         return _unknown_breaker(script, name)
     where, breaker = named_breaker
     was = breaker.state.value

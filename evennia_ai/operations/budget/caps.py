@@ -249,8 +249,7 @@ def raise_budget(
         is_bench: with None: the cap is the test bench's.
     """
     whose = _name(script, is_bench=is_bench)
-    cap = CAPS.get(name)
-    if cap is None:
+    if (cap := CAPS.get(name)) is None:
         return Result.invalid(f"There is no cap {name[:40]!r}; there are {', '.join(CAPS)}.")
     if (more := read_amount(cap.measure, amount)) is None:
         condition = "it must be a number above 0, such as 50000 or 2.50"

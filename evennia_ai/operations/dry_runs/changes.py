@@ -111,8 +111,7 @@ def changes_of(script: AssistantScript, variant: Variant) -> Result[Changes]:
         values |= chosen.data
         descriptions.append(chosen.message)
     if variant.part:
-        problem = _edit(script, values, variant.part, variant.text)
-        if problem:
+        if problem := _edit(script, values, variant.part, variant.text):
             return Result.invalid(f"The other prompt: {problem}")
         descriptions.append(f"another {_name_of(script, variant.part)}")
     if values and (problem := _problem_of_prompt(script, values)):

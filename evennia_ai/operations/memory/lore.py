@@ -102,8 +102,7 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
 
 def show_lore(key: str | int) -> Result[OneLore]:
     """Show one entry of lore, by its key or its number."""
-    entry = find_lore(key)
-    if entry is None:
+    if (entry := find_lore(key)) is None:
         return _missing(key)
     (row,) = rows_of([entry])
     return Result(True, _line(row), OneLore(row))
@@ -153,8 +152,7 @@ def change_lore(
     Args:
         key: its key or its number.
     """
-    entry = find_lore(key)
-    if entry is None:
+    if (entry := find_lore(key)) is None:
         return _missing(key)
     whom, place, problem = (
         (entry.audience, entry.place, "") if audience is None else audience_of(audience)
@@ -179,8 +177,7 @@ def change_lore(
 
 def remove_lore(key: str | int, *, by: str = "") -> Result[RemovedLore]:
     """Remove an entry of lore, by its key or its number."""
-    entry = find_lore(key)
-    if entry is None:
+    if (entry := find_lore(key)) is None:
         return _missing(key)
     with signed(by):
         lore.remove(entry.key)

@@ -121,8 +121,7 @@ def show_memory(
     Args:
         key: its key or its number.
     """
-    memory = find_memory(script, key)
-    if memory is None:
+    if (memory := find_memory(script, key)) is None:
         return missing(script, key)
     # Keys that a memory cites are a JSON column, which not every database can search.
     drawn = rows.of(script.pk, kind__in=(MemoryKind.FACT, MemoryKind.INSIGHT)).exclude(cites=[])
@@ -282,8 +281,7 @@ def correct_memory(
     script: AssistantScript, key: str | int, text: str, *, by: str = ""
 ) -> Result[Corrected]:
     """Correct a memory; others that say the old, or were concluded from it, are forgotten."""
-    memory = find_memory(script, key)
-    if memory is None:
+    if (memory := find_memory(script, key)) is None:
         return missing(script, key)
     words = cleaned(text)
     of_itself = OF_ITSELF if about_itself(words, consent.names_of(script)) else ""
@@ -303,8 +301,7 @@ def forget_memory(
     script: AssistantScript, key: str | int, *, by: str = ""
 ) -> Result[ForgottenThing]:
     """Forget one memory, others that say the same, and those concluded from it."""
-    memory = find_memory(script, key)
-    if memory is None:
+    if (memory := find_memory(script, key)) is None:
         return missing(script, key)
     with signed(by):
         reached = reaching.forget(script, memory, why="by hand")

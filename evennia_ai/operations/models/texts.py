@@ -78,8 +78,7 @@ def text_of(script: AssistantScript, what: str, key: str = "") -> Result[EditedT
         key: key of a template ("stern"), number of a component ("250", or "250 mood" for a new
             one), or context and component ("tick_event 250").
     """
-    problem = _problem(what, key)
-    if problem is not None:
+    if problem := _problem(what, key):
         return problem
     if what in OF_SETTINGS:
         stored = state.read(script, what)
@@ -132,8 +131,7 @@ def set_text(
         before: mark of the text that the editor saw; where it has changed since, nothing is
             stored. None: no check.
     """
-    problem = _problem(what, key)
-    if problem is not None:
+    if problem := _problem(what, key):
         return problem
     now = text_of(script, what, key) if before is not None else None
     if now is not None and now.ok and _mark_of(now.data.text) != before:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast
 
 from twisted.internet.defer import Deferred, succeed
 from typing_extensions import TypedDict
@@ -12,11 +12,11 @@ from typing_extensions import TypedDict
 from evennia_ai import approvals, emergency
 from evennia_ai.agent import outages
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.memory.schedule import ASLEEP
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import modes
 from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.budget.caps import CapRow, standings_of, today_of
 from evennia_ai.operations.memory.upkeep import MemorySummary, summary_of
@@ -75,21 +75,10 @@ class Status:
     workers: WorkersRow
 
 
-def _lock_of(script: AssistantScript) -> Lock | None:
-    lockout = emergency.lockout_of(script)
-    if lockout is None:
-        return None
-    return {
-        "cause": lockout.cause.value,
-        "reason": lockout.reason,
-        "at": lockout.at,
-        "by": lockout.by,
-    }
-
-
 def status(script: AssistantScript) -> Result[Status]:
     """Report the status of an assistant as a whole."""
     work = script.work or Work()  # before the script's first start there is none
+    lockout = emergency.lockout_of(script)
     try:
         brain, has_brain = script.endpoint().describe(), True
         endpoints = uses_of(script.endpoint())
@@ -102,7 +91,7 @@ def status(script: AssistantScript) -> Result[Status]:
         enabled=bool(state.read(script, "enabled")),
         emergency_stop=emergency.is_stopped(script),
         state=emergency.state_of(script),
-        lockout=_lock_of(script),
+        lockout=cast(Lock, lockout.as_stored()) if lockout is not None else None,
         consecutive_errors=state.read(script, "consecutive_errors"),
         max_consecutive_errors=state.read(script, "max_consecutive_errors"),
         is_ticking=work.is_ticking,
@@ -127,7 +116,7 @@ def status(script: AssistantScript) -> Result[Status]:
         memory=summary_of(script),
         workers=workers_row(script),
     )
-    data = replace(data, mood=_mood(data, is_resting=outages.is_resting(script)))
+    data = replace(data, mood=_mood(script, data))
     return Result(True, f"{script.key}: {data.mood}", data)
 
 
@@ -139,7 +128,7 @@ def _cooling(script: AssistantScript) -> list[str]:
     return [f"{key_of(person)} waits {in_words(seconds)}" for person, seconds in waiting.items()]
 
 
-def _mood(data: Status, *, is_resting: bool) -> str:
+def _mood(script: AssistantScript, data: Status) -> str:
     # Several may hold at once; the one that a person has to lift first is named.
     if data.state == State.SAFETY_LOCKOUT and data.lockout is not None:
         return f"locked {plain(data.lockout['cause'])}"
@@ -153,9 +142,9 @@ def _mood(data: Status, *, is_resting: bool) -> str:
         return f"cannot act ({data.unable.rstrip('.')})"
     if data.is_ticking:
         return "thinking"
-    if is_resting:
+    if outages.is_resting(script):
         return "resting until its model answers"
-    return "asleep" if data.memory["mode"] == ASLEEP else "awake"
+    return modes.mood(script)
 
 
 @dataclass(frozen=True, slots=True)

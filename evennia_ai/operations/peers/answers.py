@@ -31,8 +31,7 @@ def answer(
     The account needs the same right as anybody: a limit, say, is for those who run the assistant.
     """
     follow(task)
-    refused = _refusal(task, given)
-    if refused is not None:
+    if refused := _refusal(task, given):
         return succeed(refused)
     # A dangerous action is allowed only by an explicit choice, never by a text that may mean yes.
     is_plain = task.state == peer_store.INPUT_REQUIRED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 from uuid import uuid4
 
@@ -34,9 +35,7 @@ def ask(task: PeerTask, state: str, question: Question) -> None:
         "kind": asking.kind,
         "prompt": asking.prompt,
         "detail": asking.detail,
-        "choices": [
-            {"id": each.id, "label": each.label, "hotkey": each.hotkey} for each in asking.choices
-        ],
+        "choices": [asdict(each) for each in asking.choices],
     }
     words = f"{asking.prompt} ({asking.detail})" if asking.detail else asking.prompt
     message = {"id": str(uuid4()), "role": "agent", "text": words, "data": data}

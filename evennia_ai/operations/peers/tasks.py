@@ -130,8 +130,7 @@ def begin(
     if before is not None:
         return Result(True, f"{script.key} has it already.", before)
     at = states.now()
-    refused = _refusal(script, account, given, config, number)
-    if refused is not None:
+    if refused := _refusal(script, account, given, config, number):
         return refused
     task = PeerTask(
         id=number,
@@ -151,8 +150,7 @@ def begin(
         if storing is not None:
             storing(task)
 
-    refused = _ask(script, account, given, config, number, store_all)
-    if refused is not None:
+    if refused := _ask(script, account, given, config, number, store_all):
         return refused
     audit.record("peer_asked", script, by=str(account.key), task=number, number=task.number)
     return Result(True, f"{script.key} has it.", task)
@@ -274,8 +272,7 @@ def _used_up(account: Account, cap: int) -> Result | None:
 
 def find(script: AssistantScript, account: Account, number: str) -> Result[PeerTask]:
     """Find a task that an account gave an assistant; another account's counts as missing."""
-    task = peer_store.find(number, account=account.pk, assistant=script.id)
-    if task is None:
+    if (task := peer_store.find(number, account=account.pk, assistant=script.id)) is None:
         return Result.not_found(f"You have no task {number[:64]!r} with {script.key}.")
     return Result(True, task.state, task)
 

@@ -93,8 +93,7 @@ def make_token(
     """
     if scope not in SCOPES:
         return Result.invalid(f"A token has no {scope!r}; it has one of: {', '.join(SCOPES)}.")
-    refused = refusal_of(account)
-    if refused is not None:
+    if refused := refusal_of(account):
         return refused
     chosen = TokenScope(scope)
     key, row = token_store.make(account, name.strip(), address, chosen)

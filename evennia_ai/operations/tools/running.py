@@ -138,8 +138,7 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
     Returns:
         The arguments, or a refusal.
     """
-    spec = _specs().get(name)
-    if spec is None:
+    if (spec := _specs().get(name)) is None:
         return _unknown(script, name)
     try:
         arguments = read_arguments(spec, text)
@@ -163,8 +162,7 @@ def execute_tool(
     Args:
         person: who runs it; the right to do so is checked by the caller.
     """
-    refused = _refusal(script, name, arguments, person)
-    if refused is not None:
+    if refused := _refusal(script, name, arguments, person):
         return succeed(refused)
     record = _record(script, name, arguments, person)
     event = _event(record)
@@ -199,8 +197,7 @@ def _outcome(outcome: ToolResult | Failure) -> ToolResult:
 
 
 def _refusal(script: AssistantScript, name: str, arguments: object, person: Being) -> Result | None:
-    spec = _specs().get(name)
-    if spec is None:
+    if (spec := _specs().get(name)) is None:
         return _unknown(script, name)
     if name in NOT_BY_HAND:
         return Result.conflict(f"{name} cannot be run by hand: {NOT_BY_HAND[name]}.")
