@@ -23,7 +23,7 @@ from evennia.utils import logger
 from evennia.utils.utils import class_from_module, lazy_property
 from twisted.internet.defer import Deferred
 
-from evennia_ai.agent import hearing, requests
+from evennia_ai.agent import game_speech, hearing, requests
 from evennia_ai.core.typed_objects import Account, Being, Channel, GameObject
 from evennia_ai.runtime.rights import decides
 from evennia_ai.runtime.rights.lending import LentPermissions
@@ -151,6 +151,13 @@ class AssistantMixin(_Typeclass):
         return requests.ask(
             script, question, asker=asker, timeout_seconds=timeout_seconds, name=name
         )
+
+    def at_talked_to(self, speech: str, character: GameObject) -> None:
+        """Hear the command `talk` of Evennia's contrib `llm`, which is said aloud."""
+        if self.assistant_script is not None:
+            game_speech.hear(self, f"@{self.key} {speech}", character)
+        else:
+            self._call_own(super(), "at_talked_to", speech, {"character": character})
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
         """Called after the assistant said something, in whatever way; for a game to override.

@@ -42,8 +42,8 @@ from evennia_ai.tasks import delegations
 
 LONGEST_TASK = 80  # characters of a task in a question
 MOST_KEPT = 1_000  # entries of each of the two tables below
-# Raised caps, as scope, kind and the value that was met.
-_RAISED: set[tuple[str, str, float]] = set()
+# Caps that were raised, or that a person refused to raise, by scope, kind and the value met.
+_DECIDED: dict[tuple[str, str, float], bool] = {}
 # The ServerConfig key of the counts of `MoneyExtensions`.
 STORED_EXTENSIONS = "evennia_ai_auto_extended"
 
@@ -76,10 +76,16 @@ class _People:
     is_moot: Callable[[], bool] | None
 
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
-        """Put a question to them and wait, unless all other turns would have to wait as well."""
+        """Put a question to them and wait, unless all other turns would have to wait as well.
+
+        A no about a cap holds until the cap is another, or its period is over.
+        """
+        cap = _cap_of(self.hit)
+        if _DECIDED.get(cap) is False:
+            return Answer(QuestionOutcome.ANSWERED)
         if holding.is_full(self.script, self.turn) and store.find_key(asking.key) is None:
             return Answer(QuestionOutcome.CROWDED)
-        answer = approvals.ask(
+        asked = approvals.ask(
             self.script,
             asking,
             timeout_seconds=timeout_seconds,
@@ -87,7 +93,11 @@ class _People:
             root=delegations.root_of(self.script, self.event),
             is_moot=self.is_moot,
         )
-        return await holding.wait(self.script, self.turn, answer)
+        answer = await holding.wait(self.script, self.turn, asked)
+        is_no = answer.outcome is QuestionOutcome.ANSWERED and not answer.is_yes
+        if is_no and self.hit.kind.startswith(MONEY):
+            _decide(cap, is_raised=False)
+        return answer
 
 
 async def ask(
@@ -229,14 +239,21 @@ class TurnLimits:
 
 def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
     """Raise a cap of the ledger once, however many turns met it and share the answer."""
-    limit = (hit.scope, hit.kind, hit.cap)
-    if limit in _RAISED:
-        return
-    if len(_RAISED) >= MOST_KEPT:
+    if not _DECIDED.get(_cap_of(hit)):
+        ledger.grant(hit, decision.extension, by=decision.reason.value)
+        # After the grant, so that the next turn tries again if the ledger failed.
+        _decide(_cap_of(hit), is_raised=True)
+
+
+def _cap_of(hit: LimitReachedError) -> tuple[str, str, float]:
+    return (hit.scope, hit.kind, hit.cap)
+
+
+def _decide(cap: tuple[str, str, float], *, is_raised: bool) -> None:
+    if len(_DECIDED) >= MOST_KEPT:
         # At worst an answer that turns still share raises its cap a second time.
-        _RAISED.clear()
-    ledger.grant(hit, decision.extension, by=decision.reason.value)
-    _RAISED.add(limit)  # after the grant, so that the next turn tries again if the ledger failed
+        _DECIDED.clear()
+    _DECIDED[cap] = is_raised
 
 
 def task_of(turn: Turn) -> str:

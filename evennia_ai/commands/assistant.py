@@ -126,6 +126,7 @@ class CmdAssistant(
         **dict.fromkeys(("ask", "order"), "tell"),
         **dict.fromkeys(("new", "make", "add"), "create"),
         **dict.fromkeys(("memories", "remember"), "memory"),
+        **dict.fromkeys(("move", "teleport"), "tel <name> = <place>"),
         "test": "check",
         "destroy": "delete",
     }

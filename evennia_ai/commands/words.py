@@ -65,7 +65,7 @@ class WordCommand(AssistantCommand):
 
     Attributes:
         words: subcommands by name; "" is the command without a word.
-        meant: the subcommand that people mean by a word which is none.
+        meant: the subcommand that people mean by a word which is none, or Evennia's own command.
     """
 
     words = WORDS
@@ -97,7 +97,10 @@ class WordCommand(AssistantCommand):
 
     def _show_unknown(self, name: str) -> None:
         known, meant = self._typable(), self.meant.get(name)
-        near = [meant] if meant in known else get_close_matches(name, known, n=3)
+        if meant and (meant in known or self.serves(self.caller)):
+            near = [meant]
+        else:
+            near = get_close_matches(name, known, n=3)
         hint = f"Did you mean {' or '.join(near)}? " if near else ""
         self.show_usage(f"There is no '{self.key} {name}'. {hint}Type: help {self.key}")
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from django.db.models import Q
 from evennia.scripts.models import ScriptDB
+from evennia.typeclasses.tags import Tag
 
 from evennia_ai import audit
 from evennia_ai.a2a_client.agents import RemoteSpecialist
@@ -37,10 +39,10 @@ MOST_TOLD, LONGEST_NAME = 20, 60  # specialists in a prompt, and characters of a
 
 
 def specialists_here(script: Assistant, tag: str) -> list[Any]:
-    """The other assistants with a tag, in any category, by name."""
-    scripts = ScriptDB.objects.filter(
-        db_tags__db_key=tag.strip().casefold(), db_tags__db_tagtype__isnull=True
-    ).distinct()
+    """The other assistants with a tag on script or body, in any category, by name."""
+    wanted = Tag.objects.filter(db_key=tag.strip().casefold(), db_tagtype__isnull=True)
+    tagged = Q(db_tags__in=wanted) | Q(db_obj__db_tags__in=wanted)
+    scripts = ScriptDB.objects.filter(tagged).distinct()
     # The tag may stand on any script; only assistants have an inbox.
     others = [other for other in scripts if hasattr(other, "enqueue") and other is not script]
     return sorted(others, key=lambda other: str(other.key).casefold())

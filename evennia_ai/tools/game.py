@@ -116,6 +116,11 @@ async def execute_command(character: Character, command: str, *, turn: Turn) -> 
     meant, name, arguments, cmdset = await _resolve(character, _one_line(command))
     if meant.key.casefold() not in allowed:
         shown = one_line(meant.key, 40)
+        if name.casefold() in allowed:  # an alias, or the name of another command
+            raise ToolError(
+                f"{one_line(name, 40)} is the command {shown} here, and your owner did not put "
+                f"{shown} on command_allowlist"
+            )
         raise ToolError(f"you are not allowed the command {shown}; you may use {_joined(allowed)}")
     # An exit is a command, too: one with the name of an allowed command must not lead it away.
     if getattr(meant, "is_exit", False) and not may(

@@ -15,6 +15,7 @@ from evennia_ai.core.hearing.calling import (
     call_of,
     is_for_another,
     is_named,
+    short_names,
     without_longer_names,
 )
 from evennia_ai.core.settings.model import read_value
@@ -105,6 +106,17 @@ def test_calls(expected: NameCall, body: str) -> None:
         pytest.param(NameCall.FIRST, "a.b*c", "A.B*C, hello", id="a name with signs"),
         pytest.param(NameCall.NONE, "a.b*c", "axbbc, hello", id="signs are only themselves"),
         pytest.param(NameCall.NONE, "  ", "  , hello", id="a blank name"),
+        pytest.param(NameCall.LAST, "Otto Grün", "Otto, hello", id="the first word"),
+        pytest.param(NameCall.LAST, "Otto Grün", "good evening OTTO!", id="it, after a greeting"),
+        pytest.param(NameCall.LAST, "Otto Grün", "what is this, Otto?", id="it, at the end"),
+        pytest.param(NameCall.LAST, "Otto Grün", "hello Otto. Otto Grün was here", id="alone"),
+        pytest.param(NameCall.FIRST, "Otto Grün", "Otto Grün, hello", id="all words"),
+        pytest.param(NameCall.NONE, "Otto Grün", "Otto knows ropes", id="it, without a mark"),
+        pytest.param(NameCall.NONE, "Otto Grün", "I saw Otto", id="talk about the first word"),
+        pytest.param(NameCall.NONE, "Otto Grün", "Otto Blau, hello", id="somebody else's name"),
+        pytest.param(NameCall.NONE, "Otto Grün", "Otto's, yes", id="what is the first word's"),
+        pytest.param(NameCall.NONE, "The Keeper", "The, hello", id="an article"),
+        pytest.param(NameCall.NONE, "Old Edda", "Old, yes", id="a word of greetings"),
     ],
 )
 def test_calls_in_any_script(expected: NameCall, name: str, body: str) -> None:
@@ -181,6 +193,25 @@ def test_a_name_within_a_longer_one_calls_the_other(expected: bool, body: str) -
     assert expected is is_for_another(body, ("Ada",), ("Ada Smith", "Old Ada", "Zoë Ada"))
 
 
+@pytest.mark.parametrize(
+    ("expected", "other"),
+    [
+        pytest.param(True, "Otto", id="somebody of that very name"),
+        pytest.param(False, "Otto Blau", id="another with that first word"),
+        pytest.param(False, "Edda", id="nobody called so"),
+    ],
+)
+@pytest.mark.parametrize("body", ["Otto, hello", "hello Otto"])
+def test_a_first_word_leaves_the_line_to_who_is_named_so(
+    expected: bool, other: str, body: str
+) -> None:
+    assert expected is is_for_another(body, ("Otto Grün",), (other,))
+
+
+def test_a_first_word_ends_the_talk_with_somebody_else() -> None:
+    assert is_for_another("Otto, hello", ("Edda",), ("Otto Grün",))
+
+
 @given(POSING_TEXT, st.lists(ANY_TEXT | st.just("Tom"), max_size=3))
 def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
     assert is_for_another(body, ADA.names, others) in (True, False)
@@ -189,7 +220,8 @@ def test_any_speech_is_aimed_or_not(body: str, others: list[str]) -> None:
 
 @given(POSING_TEXT, st.lists(ANY_TEXT, max_size=2).map(tuple))
 def test_who_is_called_is_named(body: str, names: tuple[str, ...]) -> None:
-    assert is_named(body, names) or call_of(body, names) is NameCall.NONE
+    words = (*names, *short_names(names))
+    assert is_named(body, words) or call_of(body, names) is NameCall.NONE
 
 
 LONG_AGO = float("inf")

@@ -14,6 +14,12 @@ NAMES = ("Tom", "")
 MARKED = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, sender_name="Tom")
 BARE = make_heard(body='Tom says, "hello"', source=Source.EMIT, evidence=Evidence.NONE)
 POSED = make_heard(body="nods", source=Source.POSE, evidence=Evidence.OOB, sender_name="Tom")
+
+
+def _bare(line: str) -> object:
+    return make_heard(body=line, source=Source.EMIT, evidence=Evidence.NONE)
+
+
 WEATHER = make_heard(body="Rain falls.", source=Source.EMIT, evidence=Evidence.NONE)
 ARRIVAL = make_heard(body="Tom arrives.", source=Source.EMIT, evidence=Evidence.NONE)
 OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_assistant=True)
@@ -27,6 +33,9 @@ OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_
         (Hears.WELL, (MARKED,)),
         (Hears.NOTHING, (BARE,)),
         (Hears.NOTHING, (BARE, MARKED)),
+        (Hears.NOTHING, (_bare("Tom croaks: hello"),)),
+        (Hears.NOTHING, (_bare("Tom: hello"),)),
+        (Hears.UNKNOWN, (_bare("Tom wears a hat at 10:30"),)),
         (Hears.WELL, (MARKED, BARE, BARE)),
         (Hears.UNKNOWN, (POSED,)),
         (Hears.NOTHING, (POSED, BARE)),

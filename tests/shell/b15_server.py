@@ -80,7 +80,7 @@ class Server:
         task_waits.start_anew()
         self.clock.calls.clear()
         WAITING.clear()
-        checkpoints._RAISED.clear()
+        checkpoints._DECIDED.clear()
         b15_tools.BEGUN.clear()
         services.pacer()._waiting.clear()
         pacer_of.cache_clear()

@@ -65,7 +65,7 @@ class LimitCase(DelegationTest):
         ledger.start_anew()
         BudgetTotal.objects.all().delete()
         ModelCall.objects.all().delete()
-        checkpoints._RAISED.clear()
+        checkpoints._DECIDED.clear()
         ServerConfig.objects.conf(checkpoints.STORED_EXTENSIONS, delete=True)
         self.clock = Clock()
         self.clock.rightNow = NOON

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from django.test.utils import override_settings
+from evennia.contrib.rpg.llm.llm_npc import CmdLLMTalk
 
 import evennia_ai
 from evennia_ai import operations
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import incoming
+from evennia_ai.models import TracedMessage
 from evennia_ai.runtime import state
 from tests.shell import own_speech
 from tests.shell.support import ShellTest, says, whispers
@@ -35,6 +37,15 @@ class TestGameSpeech(ShellTest):
             self.type(self.mira, "say Ada, hello")
             assert [] == self.waiting()
             assert self.newest().verdict.outcome.value != "trigger"
+
+    def test_evennias_own_talk_is_answered(self) -> None:
+        """The command of the contrib `llm` calls a hook of whom it names."""
+        own_speech.use(self.mira, CmdLLMTalk)
+        self.ask("talk ada where is the lamp?", says("Upstairs."), person=self.mira)
+        assert ['Ada says, "Upstairs."'] == self.mira.heard_from(self.ada)
+        assert ["where is the lamp?"] == [each.words for each in TracedMessage.objects.all()]
+        self.ada_script.obj = None
+        assert self.ada.at_talked_to("hello", self.mira) is None
 
     def test_with_it_mira_is_answered(self) -> None:
         own_speech.use(self.mira, own_speech.CmdSayAdapted)

@@ -43,7 +43,7 @@ class CapsTest(RightsTest, HearingTest):
         super().setUp()
         ledger.start_anew()
         self.addCleanup(ledger.start_anew)
-        checkpoints._RAISED.clear()
+        checkpoints._DECIDED.clear()
         self.account.unpuppet_object(self.session)
         evennia.SESSION_HANDLER.pop(self.session.sessid, None)
         self.denied: list[dict[str, Any]] = []
@@ -134,7 +134,7 @@ class TestTheGames(CapsTest):
         self.talk(20)
         assert 2 == len(self.raised)
         assert "auto_extend_spent" == self.denied[-1]["reason"]
-        checkpoints._RAISED.clear()
+        checkpoints._DECIDED.clear()
         ledger.start_anew()
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()
@@ -181,6 +181,24 @@ class TestOthers(CapsTest):
         assert "goes on, with your answer: yes" in self.line(self.bob, answered)
         assert ["assistant ada 1970-01-01"] == [facts["account"] for facts in self.raised]
         assert State.SAFETY_LOCKOUT is not state_of(self.ada_script)
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
+    def test_a_no_holds_until_the_cap_is_raised(self) -> None:
+        """Each further message asked staff again."""
+        self.come_online(self.ann.account)
+        self.talk(8)
+        (question,) = self.open()
+        self.line(self.ann, f"assistant answer {question.number} no")
+        self.clock.advance(20)  # the model gives no last answer
+        pump()
+        self.talk(2)
+        self.clock.advance(20)
+        pump()
+        assert ([], "user_refused") == (self.open(), self.denied[-1]["reason"])
+        assert 3 == len(self.denied)
+        self.line(self.ann, "assistant budget ada raise tokens_per_day 1")
+        self.talk(1)
+        assert 1 == len(self.open())
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
     def test_everybody_who_may_raise_it_leaves(self) -> None:

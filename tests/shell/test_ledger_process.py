@@ -118,8 +118,8 @@ class TestProcess(LedgerTest):
 
     def test_a_yes_outlasts_a_ledger_that_cannot_be_written(self) -> None:
         """The next turn that shares the answer raises the cap, once."""
-        checkpoints._RAISED.clear()
-        self.addCleanup(checkpoints._RAISED.clear)
+        checkpoints._DECIDED.clear()
+        self.addCleanup(checkpoints._DECIDED.clear)
         self.reserve()
         with pytest.raises(LimitReachedError) as caught:
             self.reserve(capped(tokens_per_day=100))

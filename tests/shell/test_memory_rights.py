@@ -12,6 +12,7 @@ from evennia_ai.core.memory.recollection import WORLD, person_audience, place_au
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory.own import MENDED_TRUST, number_of_attribute
 from evennia_ai.operations.rights.private_words import PrivateView
+from evennia_ai.operations.times import day_of, iso
 from evennia_ai.runtime import state
 from tests.shell.remembering_case import RememberingTest
 
@@ -31,8 +32,9 @@ class TestReading(RememberingTest):
         assert "Ada remembers 3 things about you:" == shown[0]
         numbers = [number_of_attribute("likes |rstorms"), str(fact.pk), str(entry.pk)]
         texts = ["likes |rstorms", "Mira is a smith", "Mira came in (between you two)"]
-        assert list(zip(numbers, texts, strict=True)) == [
-            tuple(line.split(None, 1)) for line in shown[1:4]
+        days = ["1970-01-01", *(day_of(iso(row.at)) for row in (fact, entry))]
+        assert list(zip(numbers, days, texts, strict=True)) == [
+            tuple(line.split(None, 2)) for line in shown[1:4]
         ]
 
     def test_only_what_nobody_else_is_told_is_between_the_two(self) -> None:
@@ -50,7 +52,7 @@ class TestReading(RememberingTest):
         EntityProfile.objects.filter(pk=profile.pk).update(attributes=attributes)
         shown = self.answer(self.mira, "assistant memory ada").split("\n")
         texts = ["sails", "sings", "wept (between you two)"]
-        assert texts == [line.split(None, 1)[1] for line in shown[1:4]]
+        assert texts == [line.split(None, 2)[2] for line in shown[1:4]]
         assert shown[4].startswith("To correct or forget one:")
 
     def test_nothing_is_said_to_be_nothing(self) -> None:

@@ -11,6 +11,7 @@ from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from evennia_ai.tasks import task_waits
+from evennia_ai.tasks.delegations import told_specialists
 from tests.shell.delegating import DelegationTest, hands_on, reports
 from tests.shell.support import NOT_A_COMPLETION, pump, says, whispers
 from tests.shell.tool_case import make_turn
@@ -104,6 +105,13 @@ class TestRefusals(DelegationTest):
                     change()
                 assert words in self.refusal("delegate_task", **{"task": "Count."} | more)
         assert ([], 0) == (self.names(), len(self.brass_script.work.inbox))
+
+    def test_the_tag_may_stand_on_the_body(self) -> None:
+        """Evennia's command `tag` cannot reach a script."""
+        self.brass_script.tags.remove("specialist")
+        assert "there are: none" in self.refusal("delegate_task", task="Count.", specialist="Brass")
+        self.tom.execute_cmd("tag brass = specialist:role")
+        assert ("Brass",) == told_specialists(self.ada_script)
 
     def allow_none(self) -> None:
         state.write(self.ada_script, execution_config={})

@@ -254,6 +254,13 @@ class TestExecuteCommand(ToolTest):
         self.allow("names")
         assert "burn" in self.told("execute_command", command="names")
 
+    def test_an_alias_on_the_list_is_explained(self) -> None:
+        self.allow("l")
+        expected = (
+            "l is the command look here, and your owner did not put look on command_allowlist"
+        )
+        assert expected == self.refusal("execute_command", command="l")
+
     def test_an_exit_with_the_name_of_an_allowed_command_leads_nowhere(self) -> None:
         """An exit's command comes before the game's own, and goes past the lock `tool_move`."""
         self.exit.key = "look"
@@ -392,7 +399,8 @@ class TestExecuteCommand(ToolTest):
     def test_another_command_by_an_allowed_name(self) -> None:
         """A command set may give the allowed name to another command."""
         self.ada.cmdset.add(OtherPolish)
-        assert "not allowed the command burn" in self.refusal("execute_command", command="polish x")
+        expected = "polish is the command burn here, and your owner did not put burn on"
+        assert expected in self.refusal("execute_command", command="polish x")
         assert [] == RAN
 
     def test_her_own_locks_count(self) -> None:

@@ -17,7 +17,7 @@ from evennia_ai.models import TracedMessage
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import span_of
 from tests.shell.listening import HearingTest
-from tests.shell.support import pump, says, whispers
+from tests.shell.support import calls, pump, says, whispers
 
 SECRET = "xylophone"
 KEEPS = {"private_words": True}
@@ -141,7 +141,7 @@ class TestKept(TraceTest):
         self.ask("say @ada hello", says("Good evening."))
         assert [] == self.rows()
         assert "This game keeps no trace" in self.why("yesterday")
-        assert "I answered; nothing went wrong." in self.why("")
+        assert "I answered." in self.why("")
 
 
 class TestAsked(TraceTest):
@@ -157,6 +157,12 @@ class TestAsked(TraceTest):
         text = self.why("ada 1")
         assert text.startswith("Ada: Tom spoke to me yesterday at ")
         assert "I answered after 1 call for free; nothing went wrong." in text
+
+    def test_a_tool_that_failed_is_named_to_staff_and_nothing_is_claimed_to_players(self) -> None:
+        self.ask("say @ada look", calls("look", target="a unicorn"), says("I see none."))
+        assert "I answered after 2 calls for free; my tool look failed." in self.why("ada 1")
+        self.ask("say @ada look", calls("look", target="a unicorn"), says("No."), person=self.mira)
+        assert "I answered." in self.why("ada", caller=self.mira)
 
     def test_words_are_looked_for_in_what_was_public(self) -> None:
         """A search that found a private word would give it away."""

@@ -128,6 +128,8 @@ _BEFORE_OBJECT = frozenset(
         *("tell", "told", "call", "called", "named", "find", "found", "thank"),
     )
 )
+# As the first word of a name, these call nobody: "Old Edda", "The Keeper".
+_NO_SHORT_NAMES = frozenset(_OPENING) | _NARRATION | _BEFORE_OBJECT
 _AFTER = r"(?![\w@]|[-.'\u2019]\w)"
 _WORD = re.compile(r"\w+")
 _OPENING_WORDS = rf"(?:(?:{'|'.join(map(re.escape, _OPENING))})\W{{1,3}}){{0,5}}"
@@ -149,6 +151,7 @@ class _NamePatterns(NamedTuple):
     first: re.Pattern[str]
     together: re.Pattern[str]
     last: re.Pattern[str]
+    short: re.Pattern[str] | None
 
 
 @lru_cache(maxsize=2048)
@@ -163,7 +166,24 @@ def _patterns(names: tuple[str, ...]) -> _NamePatterns | None:
         re.compile(rf"(?:\A\W{{0,8}}|{_NEXT_SENTENCE}){_OPENING_WORDS}(?<![\w@])({name})"),
         _together_pattern(name),
         re.compile(rf"(?<![\w@.-]){name}\W*+\Z"),
+        _short_pattern(names),
     )
+
+
+def short_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The first words of names of several words, folded: "otto" of Otto Gray."""
+    words = [folded_name(name).split() for name in names]
+    return tuple(each[0] for each in words if len(each) > 1 and each[0] not in _NO_SHORT_NAMES)
+
+
+def _short_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
+    """A short name set off by a mark, or alone but for a greeting: it may be an ordinary word."""
+    words = "|".join(map(re.escape, short_names(names)))
+    marks = re.escape("".join(_CALLING_MARKS))
+    before = rf"(?:\A\W{{0,8}}|{_NEXT_SENTENCE}){_OPENING_WORDS}(?<![\w@])"
+    after = rf"(?:\s?[{marks}]|[{SENTENCE_ENDS}](?!\w)|\W*+\Z)"
+    pattern = rf"{before}(?:{words}){after}|,\s{{1,2}}(?:{words})\W*+\Z"
+    return re.compile(pattern) if words else None
 
 
 def _together_pattern(name: str) -> re.Pattern[str]:
@@ -194,11 +214,23 @@ def newest_folded(body: str) -> str:
 
 
 def call_of(body: str, names: tuple[str, ...]) -> NameCall:
-    """The strength with which a line calls the bearer of these names, in any case and script."""
+    """The strength with which a line calls the bearer of these names, in any case and script.
+
+    The first word of a longer name calls as weakly as a name at the end: others may be meant.
+    """
     text = newest_folded(body)
     patterns = _patterns(names)
+    if patterns is None:
+        return NameCall.NONE
+    call = _call_by_name(text, patterns)
+    if call is NameCall.NONE and patterns.short is not None and patterns.short.search(text):
+        return NameCall.LAST
+    return call
+
+
+def _call_by_name(text: str, patterns: _NamePatterns) -> NameCall:
     # One cheap search first: most lines name nobody who listens.
-    if patterns is None or patterns.anywhere.search(text) is None:
+    if patterns.anywhere.search(text) is None:
         return NameCall.NONE
     if any(_is_opening(text, match) for match in patterns.first.finditer(text)):
         return NameCall.FIRST
@@ -271,7 +303,11 @@ def is_for_another(
         return True
     mine = NameCall.LAST if is_meant else mine
     text = folded(body)
-    called = (call_of(body, (name,)) for name in others if folded_name(name) in text)
+    called = (
+        call_of(body, (name,))
+        for name in others
+        if any(word in text for word in (folded_name(name), *short_names((name,))))
+    )
     return any(call > mine for call in called)
 
 

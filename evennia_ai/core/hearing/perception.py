@@ -12,7 +12,7 @@ from typing import Annotated, Self
 
 from pydantic import TypeAdapter, WithJsonSchema
 
-from evennia_ai.core.hearing.calling import folded_name
+from evennia_ai.core.hearing.calling import folded_name, short_names
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.model import Part, SettingsGroup, among, setting
 
@@ -193,7 +193,8 @@ class Ear:
         is_on = frozenset(name for name, is_set in switches.items() if is_set)
         object.__setattr__(self, "switches", is_on)
         goes_by_name = self.enable_addressing and self.addressed_by is AddressedBy.NAME
-        called = tuple(filter(None, map(folded_name, self.names))) if goes_by_name else ()
+        called = (*filter(None, map(folded_name, self.names)), *short_names(self.names))
+        called = called if goes_by_name else ()
         object.__setattr__(self, "called", called)
         judges_rights = bool(self.trigger_permissions or self.trust_overrides)
         object.__setattr__(self, "judges_rights", judges_rights)

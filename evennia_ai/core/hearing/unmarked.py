@@ -59,6 +59,8 @@ _SPEECH_SIGN = re.compile(
     r"declares?|announces?|answers?|yells?|proclaims?)\b",
     re.IGNORECASE,
 )
+# Right behind the name: "Tom: hello", or with any verb, "Tom croaks: hello".
+_ANNOUNCED = re.compile(r"\s*\w*\s?:\s")
 
 
 class Hears(StrEnum):
@@ -118,7 +120,8 @@ def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearin
 
 
 def _is_speech(line: str, names: Collection[str]) -> bool:
-    """True for a bare line that begins with a name and goes on with a word or mark of speech."""
+    """True for a bare line that begins with a name and goes on with a sign of speech."""
     folded = line.strip().casefold()
     name = next((name for name in names if folded.startswith(name)), "")
-    return bool(name) and _SPEECH_SIGN.search(line, len(name)) is not None
+    said = line.strip()[len(name) :]
+    return bool(name) and bool(_ANNOUNCED.match(said) or _SPEECH_SIGN.search(said))

@@ -248,7 +248,7 @@ class AssistantSettings(SettingsGroup):
     )
     command_allowlist: Names = setting(
         (),
-        "keys of the commands that its tool execute_command may run; empty: none",
+        "keys of the commands, not aliases, that its tool execute_command may run; empty: none",
         example="['inventory']",
     )
     private_words: Literal["kept", "free"] = setting(

@@ -251,7 +251,7 @@ def lines_of_known(name: str, data: Known, left: int, *, is_own: bool) -> list[s
     if not data.known:
         head = f"{name} remembers nothing about {whom}."
     lines = [
-        f"{row['id']:>9}  {one_line(row['text'], 500)}"
+        f"{row['id']:>9}  {day_of(row['at'])}  {one_line(row['text'], 500)}"
         f"{' (between you two)' if row['is_private'] else ''}{superseded_mark(row)}"
         for row in data.known
     ]

@@ -6,7 +6,7 @@ words, players only what is theirs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
@@ -141,10 +141,8 @@ def _did(row: Row) -> list[str]:
         return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
     words_said = next((phrase for step in reversed(steps) if (phrase := _said(step))), "")
-    if words_said:
-        is_plain = steps[-1].startswith("answered")
-        return [words_said, "nothing went wrong"] if is_plain else [words_said]
-    return [_RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "I took note of it")]
+    judged = _RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "I took note of it")
+    return [words_said or judged]
 
 
 def _said(step: str) -> str:
@@ -152,12 +150,14 @@ def _said(step: str) -> str:
 
 
 def _hindrance(row: Row) -> list[str]:
-    limits: Sequence[str] = row["limits"]
-    if limits:
-        return [f"I reached {' and '.join(map(limit_words, limits))}"]
+    if row["limits"]:
+        return [f"I reached {' and '.join(map(limit_words, row['limits']))}"]
     if row["result"] == FAILED and row["stop"] in tuple(StopReason):
         return [StopReason(row["stop"]).text]
-    return ["nothing went wrong"] if row["result"] == ANSWERED else []
+    if row["result"] != ANSWERED or "tools" not in row:  # tools are for staff
+        return []
+    failed = dict.fromkeys(tool["name"] for tool in row["tools"] if not tool["success"])
+    return [f"my tool {' and '.join(failed)} failed" if failed else "nothing went wrong"]
 
 
 AT_ONCE, MOST_AT_ONCE, LONGEST_SEARCH = 20, 100, 100
