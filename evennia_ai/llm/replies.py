@@ -198,7 +198,9 @@ def parse_reply(
     if not isinstance(message, dict):
         text = "the answer's first choice holds no message"
         raise ModelReplyError(text, usage=_usage_of(whole))
-    calls = _calls(message.get("tool_calls"), make_id)
+    # `function_call` is the older form, which some servers and gateways still answer in.
+    raw_calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    calls = _calls(raw_calls, make_id)
     content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     if tool_mode == "json" and not calls:
         call = call_from_json(content, make_id())
