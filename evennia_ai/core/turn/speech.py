@@ -102,8 +102,8 @@ def _tagged_call(text: str) -> Mapping[str, Any] | None:
     # Anything but parameters is left: it cannot be read.
     if _PARAMETER.sub("", inner).strip():
         return None
-    found = _PARAMETER.findall(inner)
-    arguments = {first or second: _read_value(value.strip()) for first, second, value in found}
+    parameters = _PARAMETER.findall(inner)
+    arguments = {first or second: _read_value(value.strip()) for first, second, value in parameters}
     return {"name": match[1], "arguments": arguments}
 
 
