@@ -189,6 +189,14 @@ def test_a_call_in_the_older_form_is_read() -> None:
     assert calls == parse_reply(_body(both), "native", _numbered()).tool_calls
 
 
+@pytest.mark.parametrize("name", ["functions.say", "say<|channel|>commentary", " say "])
+def test_the_name_of_a_tool_is_read_without_marks(name: str) -> None:
+    (call,) = parse_reply(
+        _calls({"function": {"name": name, "arguments": "{}"}}), "native"
+    ).tool_calls
+    assert "say" == call.name
+
+
 @pytest.mark.parametrize("raw", ["say", None, {}, {"function": "say"}, {"function": {"name": 3}}])
 def test_what_names_no_tool_is_no_call(raw: Any) -> None:
     (call,) = parse_reply(_calls(raw, _function("{}")), "native").tool_calls
