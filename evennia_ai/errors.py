@@ -254,6 +254,11 @@ class ModelStatusError(ModelError):
         self.trouble = f"HTTP {status}"
         super().__init__(text, retry_after=retry_after)
 
+    def blame_setting(self, setting: str) -> None:
+        """Make it an error of a wrong setting, which no request caused and no wait ends."""
+        self.is_of_service, self.trouble = True, ""
+        self.args = (f"{self}; its setting {setting} asks for that: change or remove it",)
+
 
 class ContextLengthError(ModelStatusError):
     """The prompt is longer than the model's context. The same request never succeeds."""

@@ -26,7 +26,7 @@ from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ModelError
 from evennia_ai.llm import local
-from evennia_ai.llm.client import Generation
+from evennia_ai.llm.answer_limits import Generation
 from evennia_ai.llm.endpoints import Endpoint, from_provider
 from evennia_ai.llm.fallback import Client
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
@@ -115,22 +115,28 @@ def endpoint_of(script: Assistant, game: Endpoint) -> Endpoint:
     return from_provider(provider, model, game)
 
 
-def client_of(script: Assistant) -> Client:
-    """A client for an assistant's model and the models that it falls back to.
-
-    Raises:
-        ConfigurationError: the model settings do not fit together.
-    """
-    generation = Generation(
+def generation_of(script: Assistant) -> Generation:
+    """The sampling settings of an assistant."""
+    return Generation(
         temperature=state.read(script, "llm_temperature"),
         top_p=state.read(script, "llm_top_p"),
         max_tokens=state.read(script, "llm_max_tokens"),
         reasoning_effort=state.read(script, "llm_reasoning_effort"),
         extra=state.read(script, "llm_extra_params"),
     )
+
+
+def client_of(script: Assistant) -> Client:
+    """A client for an assistant's model and the models that it falls back to.
+
+    Raises:
+        ConfigurationError: the model settings do not fit together.
+    """
     game, own = services.endpoint(), state.read(script, "llm_fallback_models")
     first = endpoint_of(script, game)
-    return services.pool().client(first, generation, services.fallbacks(own, first, game))
+    return services.pool().client(
+        first, generation_of(script), services.fallbacks(own, first, game)
+    )
 
 
 def is_small(client: Client) -> bool:

@@ -1,6 +1,6 @@
-"""Limits on the length of an answer, and the request parameter that each endpoint takes them by.
+"""Settings of a request: sampling, and the limit on the answer as each endpoint takes it.
 
-No request is sent without a limit: it bounds what one call may cost.
+No request is sent without that limit: it bounds what one call may cost.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 from evennia_ai.errors import ContextLengthError, ModelStatusError
 from evennia_ai.llm.token_counter import get_model_max_tokens, normalize
@@ -87,6 +88,46 @@ _ABOUT_ANSWERS = re.compile(f"{MAX_TOKENS}|{MAX_COMPLETION_TOKENS}|in the comple
 def is_reasoning_model(model: str) -> bool:
     """True if the model is a reasoning model, judging by its name."""
     return bool(_REASONING_NAMES.search(normalize(model)))
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """Sampling settings of a model; None leaves one to the provider.
+
+    Attributes:
+        max_tokens: of an answer; None: the model's default in `answer_limits`.
+        extra: further members of the request body, sent unchanged except `RESERVED_MEMBERS`.
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    reasoning_effort: str | None = None
+    extra: Mapping[str, Any] | None = None
+
+    def as_body(self) -> dict[str, Any]:
+        """The settings as members of the request body, without `max_tokens`."""
+        members = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "reasoning_effort": self.reasoning_effort,
+        }
+        body = {key: value for key, value in members.items() if value is not None}
+        extra = self.extra or {}
+        return {
+            **body,
+            **{key: value for key, value in extra.items() if key not in RESERVED_MEMBERS},
+        }
+
+    def refused_by(self, error: ModelStatusError) -> str:
+        """The setting that the refusal of a request names, if it was sent; or ""."""
+        if not error.is_of_request:
+            return ""
+        named = set(re.findall(r"\w+", str(error)))
+        for member in self.as_body():
+            if member in named:
+                return RESERVED_MEMBERS.get(member, f"{member} in llm_extra_params")
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from evennia_ai.errors import (
     ModelStatusError,
     StoppedError,
 )
+from evennia_ai.llm.answer_limits import Generation
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool
 from evennia_ai.llm.transport import OpenAITransport
@@ -80,7 +81,12 @@ PURPOSE = "check"
 
 
 def check_endpoint(
-    endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Reactor = default_reactor
+    endpoint: Endpoint,
+    pool: Pool,
+    *,
+    paid: Paid | None = None,
+    generation: Generation = Generation(),
+    reactor: Reactor = default_reactor,
 ) -> Deferred[Report]:
     """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt.
 
@@ -89,19 +95,27 @@ def check_endpoint(
 
     Args:
         paid: wraps a client into one that accounts for its calls; None: they are not accounted for.
+        generation: the assistant's sampling settings, which the endpoint may refuse.
     """
-    return Deferred.fromCoroutine(_Check(endpoint, pool, paid, reactor).run())
+    return Deferred.fromCoroutine(_Check(endpoint, pool, paid, generation, reactor).run())
 
 
 def check_endpoints(
-    endpoint: Endpoint, pool: Pool, *, paid: Paid | None = None, reactor: Reactor = default_reactor
+    endpoint: Endpoint,
+    pool: Pool,
+    *,
+    paid: Paid | None = None,
+    generation: Generation = Generation(),
+    reactor: Reactor = default_reactor,
 ) -> Deferred[Report]:
     """Check each address of a model in turn; the results are lines of one report."""
 
     async def check_all() -> Report:
         lines: list[CheckResult] = []
         for one in endpoint.each:
-            report = await check_endpoint(one, pool, paid=paid, reactor=reactor)
+            report = await check_endpoint(
+                one, pool, paid=paid, generation=generation, reactor=reactor
+            )
             lines += (
                 replace(line, name=f"{line.name} at {one.base_url}") if endpoint.replicas else line
                 for line in report.lines
@@ -112,9 +126,16 @@ def check_endpoints(
 
 
 class _Check:
-    def __init__(self, endpoint: Endpoint, pool: Pool, paid: Paid | None, reactor: Reactor) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        pool: Pool,
+        paid: Paid | None,
+        generation: Generation,
+        reactor: Reactor,
+    ) -> None:
         self._endpoint = endpoint
-        self._client = pool.trial_client(endpoint)
+        self._client = pool.trial_client(endpoint, generation)
         self._pool = pool
         self._paying_client = None if paid is None else paid(self._client)
         self._transport = pool.transport(endpoint)

@@ -22,6 +22,7 @@ from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     ConfigurationError,
+    ContextLengthError,
     ModelError,
     ModelStatusError,
     ModelTimeoutError,
@@ -30,8 +31,8 @@ from evennia_ai.errors import (
 from evennia_ai.llm.answer_limits import (
     MAX_TOKENS,
     MOST_TRIES,
-    RESERVED_MEMBERS,
     AnswerLimit,
+    Generation,
     WantedTokens,
     wanted_of,
 )
@@ -54,36 +55,6 @@ MAX_CALLS_IN_FLIGHT = 64
 # Mistral's services and chat templates refuse a user message right after a tool result:
 # "unexpected role 'user' after role 'tool'".
 WANTS_CLOSED_TURNS = re.compile(r"[a-z]stral|[mp]ixtral", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """Sampling settings of a model; None leaves one to the provider.
-
-    Attributes:
-        max_tokens: of an answer; None: the model's default in `answer_limits`.
-        extra: further members of the request body, sent unchanged except `RESERVED_MEMBERS`.
-    """
-
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
-    reasoning_effort: str | None = None
-    extra: Mapping[str, Any] | None = None
-
-    def as_body(self) -> dict[str, Any]:
-        """The settings as members of the request body, without `max_tokens`."""
-        members = {
-            "temperature": self.temperature,
-            "top_p": self.top_p,
-            "reasoning_effort": self.reasoning_effort,
-        }
-        body = {key: value for key, value in members.items() if value is not None}
-        extra = self.extra or {}
-        return {
-            **body,
-            **{key: value for key, value in extra.items() if key not in RESERVED_MEMBERS},
-        }
 
 
 def provider_headers(provider: str, app_name: str, site_url: str) -> dict[str, str]:
@@ -351,10 +322,20 @@ class UnifiedLLMClient:
         )
 
     def _mark_if_of_service(self, error: ModelError) -> None:
-        """Blame the service for an error that a request may have caused, if no request succeeds."""
-        is_doubtful = error.blames_service and not error.may_lock
-        if is_doubtful and not self.circuit_breaker.has_answered_lately:
-            error.is_of_service = True
+        """Blame a setting or the service for an error that a request may have caused.
+
+        A refusal is the setting's if it names one that was sent, and the service's if none of its
+        answers was ever anything else; other errors are the service's while no request succeeds.
+        """
+        breaker = self.circuit_breaker
+        if isinstance(error, ContextLengthError):
+            return
+        if not isinstance(error, ModelStatusError):
+            error.is_of_service |= error.blames_service and not breaker.has_answered_lately
+        elif setting := self._generation.refused_by(error):
+            error.blame_setting(setting)
+        elif not (error.is_of_service or breaker.has_answered):
+            error.is_of_service, error.may_lock = True, False
 
     async def _attempt(self, call: _Call, seconds: float) -> Reply:
         # Other calls may have opened it since the attempt before; `acquire` raises then.

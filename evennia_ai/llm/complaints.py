@@ -109,9 +109,13 @@ def _item(listed: object) -> object:
 
 def _error_in(whole: Mapping[str, Any]) -> object:
     """The error of a body, or of the first choice in it, as with OpenRouter."""
-    choices = whole.get("choices")
+    choices, error = whole.get("choices"), whole.get("error")
     first = choices[0] if isinstance(choices, list) and choices else None
-    return (first if isinstance(first, Mapping) else whole).get("error")
+    if not isinstance(first, Mapping):
+        return error
+    if first.get("finish_reason") == "error":
+        return first.get("error") or error or "it broke off"
+    return first.get("error")
 
 
 def read_complaint(body: bytes) -> tuple[str, str]:
@@ -159,7 +163,8 @@ def status_within(body: bytes) -> int | None:
     if not error or not isinstance(error, (str, Mapping)):
         return None
     code = error.get("code") if isinstance(error, Mapping) else None
-    return code if isinstance(code, int) and 400 <= code <= 599 else 0
+    stated = str(code)  # some gateways send it as a text
+    return int(stated) if re.fullmatch(r"[45]\d\d", stated, re.ASCII) else 0
 
 
 def is_used_up(complaint: tuple[str, str]) -> bool:

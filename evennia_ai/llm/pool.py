@@ -13,11 +13,10 @@ from twisted.internet.defer import Deferred, gatherResults
 
 from evennia_ai.core.settings.services import BreakerConfig
 from evennia_ai.core.typed_objects import Reactor
-from evennia_ai.llm.answer_limits import AnswerLimit
+from evennia_ai.llm.answer_limits import AnswerLimit, Generation
 from evennia_ai.llm.client import (
     DEADLINE_SECONDS,
     MAX_CALLS_IN_FLIGHT,
-    Generation,
     UnifiedLLMClient,
     make_transport,
     provider_headers,
@@ -148,11 +147,13 @@ class Pool:
             self._spreads[endpoint.replicas] = Spread(endpoint.replicas, self._loads)
         return self._spreads[endpoint.replicas]
 
-    def trial_client(self, endpoint: Endpoint) -> UnifiedLLMClient:
+    def trial_client(
+        self, endpoint: Endpoint, generation: Generation = Generation()
+    ) -> UnifiedLLMClient:
         """A client for testing an endpoint, with a private breaker that never opens."""
         breaker = CircuitBreaker(breaker_name(endpoint), clock=self._reactor.seconds)
         breaker.metrics_only()
-        return self._address_client(endpoint, Generation(), breaker)
+        return self._address_client(endpoint, generation, breaker)
 
     def note_answer(self, endpoint: Endpoint) -> None:
         """Note that an endpoint answered a test request, and close its breaker if it is open."""

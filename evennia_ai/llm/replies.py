@@ -119,6 +119,11 @@ def _with_short_ids(message: Message) -> Message:
     return message
 
 
+def _plain_name(name: str) -> str:
+    """The name of a tool, without what servers of gpt-oss leave around it."""
+    return name.partition("<|")[0].strip().removeprefix("functions.")
+
+
 def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:
     """The tool calls of a message, with new ids.
 
@@ -126,7 +131,11 @@ def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...
     every reply.
     """
     return tuple(
-        call_of(make_id(), raw["function"]["name"], raw["function"].get("arguments") or "{}")
+        call_of(
+            make_id(),
+            _plain_name(raw["function"]["name"]),
+            raw["function"].get("arguments") or "{}",
+        )
         for raw in (raw_calls[:MOST_CALLS] if isinstance(raw_calls, list) else ())
         if isinstance(raw, dict)
         and isinstance(raw.get("function"), dict)
@@ -198,7 +207,9 @@ def parse_reply(
     if not isinstance(message, dict):
         text = "the answer's first choice holds no message"
         raise ModelReplyError(text, usage=_usage_of(whole))
-    calls = _calls(message.get("tool_calls"), make_id)
+    # `function_call` is the older form, which some servers and gateways still answer in.
+    raw_calls = message.get("tool_calls") or [{"function": message.get("function_call")}]
+    calls = _calls(raw_calls, make_id)
     content, refusal = _text(message.get("content")), _text(message.get("refusal"))
     if tool_mode == "json" and not calls:
         call = call_from_json(content, make_id())

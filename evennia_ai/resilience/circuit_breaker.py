@@ -159,6 +159,11 @@ class CircuitBreaker:
         return self.retry_after is None
 
     @property
+    def has_answered(self) -> bool:
+        """True if any call succeeded since the breaker was made."""
+        return self._successes > 0
+
+    @property
     def has_answered_lately(self) -> bool:
         """True if some call within the window succeeded, or if calls are not counted."""
         if self._recent is None:

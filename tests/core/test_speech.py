@@ -57,6 +57,10 @@ KIMI = (
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.say:0<|tool_call_argument_begin|>"
     '{"message":"hello"}<|tool_call_end|><|tool_calls_section_end|>'
 )
+QWEN = (
+    "<tool_call>\n<function=say>\n<parameter=message>\nhello\n</parameter>\n</function>\n"
+    "</tool_call>"
+)
 
 
 @pytest.mark.parametrize(
@@ -68,11 +72,66 @@ KIMI = (
         pytest.param(KIMI, id="Kimi"),
         pytest.param('say {"message":"hello"}', id="without marks"),
         pytest.param('tools.say: {"message":"hello"}\n', id="with a colon"),
+        pytest.param('[TOOL_CALLS]say[CALL_ID]a1b2c3d4e[ARGS]{"message":"hello"}', id="with an id"),
+        pytest.param('Yes. [TOOL_CALLS]say[ARGS]{"message":"hello"}', id="Mistral, after words"),
+        pytest.param(f"Hm.{DEEPSEEK}{DEEPSEEK}", id="the first of two"),
+        pytest.param('<function=say>{"message": "hello"}</function>', id="Llama"),
+        pytest.param('Hm. <function=say>{"message": "hello"}', id="Llama, after words"),
+        pytest.param('<function/say>{"message": "hello"}</function>', id="Llama, with a slash"),
+        pytest.param('<function=say {"message": "hello"}></function>', id="Llama, without an end"),
+        pytest.param('<function(say){"message": "hello"}</function>', id="Llama, in brackets"),
+        pytest.param('<tool_call name="say">{"message": "hello"}</tool_call>', id="an attribute"),
+        pytest.param(QWEN, id="Qwen"),
+        pytest.param(f"I say hello.\n\n{QWEN}\n{QWEN}", id="Qwen, after words, and twice"),
+        pytest.param(QWEN.removeprefix("<tool_call>\n"), id="Qwen, without its beginning"),
+        pytest.param(
+            "<tool_call>say\n<arg_key>message</arg_key>\n<arg_value>hello</arg_value>\n</tool_call>",
+            id="GLM",
+        ),
+        pytest.param(
+            '<minimax:tool_call>\n<invoke name="say">\n<parameter name="message">hello'
+            "</parameter>\n</invoke>\n</minimax:tool_call>",
+            id="MiniMax",
+        ),
+        pytest.param("<|python_tag|>say(message='hello')<|eom_id|>", id="Llama, as code"),
+        pytest.param("[say(message='hello'), look(target=\"lamp\")]", id="Llama 4"),
+        pytest.param('<|tool_call_start|>[say(message="hello")]<|tool_call_end|>', id="LFM"),
+        pytest.param('```tool_code\nprint(say(message="hello"))\n```', id="Gemma"),
+        pytest.param('[{"tool_name": "say", "parameters": {"message": "hello"}}]', id="Command"),
     ],
 )
 def test_calls_told_as_a_name_and_its_arguments(text: str) -> None:
     """Servers leave them in the text where their parser of tool calls is off."""
     assert ToolCall("c1", "say", HELLO) == call_from_json(text, "c1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('<function=take>{"name": "lamp"}</function>', id="Llama"),
+        pytest.param('[TOOL_CALLS]take[ARGS]{"name": "lamp"}', id="Mistral"),
+        pytest.param(KIMI.replace("say", "take").replace('"message":"hello"', '"name": "lamp"')),
+        pytest.param('take {"name": "lamp"}', id="without marks"),
+        pytest.param('json {"name": "take", "arguments": {"name": "lamp"}}', id="a word before it"),
+    ],
+)
+def test_an_argument_called_name_is_not_the_name_of_a_tool(text: str) -> None:
+    assert ToolCall("c1", "take", {"name": "lamp"}) == call_from_json(text, "c1")
+
+
+def test_values_in_tags_have_the_types_of_json() -> None:
+    """Neither tags nor code name a type, so a value is a text if it can be nothing else."""
+    written = {
+        "a": "3",
+        "b": "true",
+        "c": "None",
+        "d": "[1]",
+        "e": "Hi <b>",
+        "f": "'it\\'s \"so\"'",
+    }
+    tags = "".join(f"<parameter={name}>{value}</parameter>" for name, value in written.items())
+    values = {"a": 3, "b": True, "c": None, "d": [1], "e": "Hi <b>", "f": 'it\'s "so"'}
+    assert ToolCall("c1", "f", values) == call_from_json(f"<function=f>{tags}", "c1")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +146,11 @@ def test_calls_told_as_a_name_and_its_arguments(text: str) -> None:
             'Hm.<\uff5cDSML\uff5cfunction_calls>\n<\uff5cDSML\uff5cinvoke name="say">',
             id="DSML",
         ),
+        pytest.param(
+            "Hm.", "Hm.<seed:tool_call><function=say>hm</function></seed:tool_call>", id="Seed"
+        ),
+        pytest.param("Hm.", "Hm.\n</tool_call>", id="an end alone"),
+        pytest.param("Hm.", 'Hm.\n```tool_code\nlook("lamp")\n```', id="code of Gemma"),
         pytest.param("a <| b |> c", "a <| b |> c", id="no mark"),
     ],
 )
@@ -127,6 +191,11 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
         pytest.param('{"n": ' + "9" * 5000 + "}", id="a number too long"),
         pytest.param(DEEP, id="an object too deep"),
         pytest.param('<think>{"tool": "noop"}', id="only thought of"),
+        pytest.param("<function=say>hello</function>", id="a tag around words"),
+        pytest.param('<function=say>{"message": "he', id="a tag and an object cut off"),
+        pytest.param("<tool_call>Hello there.", id="words in a tag"),
+        pytest.param('You wrote "<function=say></function>".', id="a tag in quotation marks"),
+        pytest.param("<function=say>" + QWEN[27:] * 50, id="too long"),
     ],
 )
 def test_texts_that_are_no_call(text: str) -> None:
@@ -208,6 +277,10 @@ def test_what_nobody_asked_for_is_a_thought() -> None:
             ("look", {}), '{"tool_calls": [{"function": {"name": "look"}}]}', id="a list of them"
         ),
         pytest.param(None, '{"tool_calls": []}', id="an empty list"),
+        pytest.param(("look", {}), "look()", id="without arguments"),
+        pytest.param(("look", {"times": 2, "far": True}), "look(times=2, far=True)", id="values"),
+        pytest.param(None, "say(message=hello)", id="a word without quotation marks"),
+        pytest.param(None, 'say({"message": )', id="an object cut off"),
         pytest.param(None, "say(what you like)", id="words in brackets"),
         pytest.param(None, "look({not json})", id="no object"),
         pytest.param(None, 'say(message="\\x")', id="no string of JSON"),

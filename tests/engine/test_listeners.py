@@ -75,3 +75,20 @@ def test_hole_d26_what_a_request_may_have_caused(is_of_service: bool, error: Mod
     assert isinstance(stop, Stop)
     expected = StopReason.CRITICAL_TOKENS if "too long" == str(error) else StopReason.LLM_ERROR
     assert (expected, is_of_service) == (stop.reason, stop.is_of_service)
+
+
+def test_hole_d26_a_refused_setting_counts_as_a_wrong_setting() -> None:
+    """No request caused it, and no wait ends it, so the assistant is locked after some of them."""
+    error = ModelStatusError(400, "no temperature")
+    error.blame_setting("llm_temperature")
+    stop = Stage(error).play()
+    assert isinstance(stop, Stop)
+    assert "no temperature; its setting llm_temperature asks for that: change or remove it" == (
+        stop.detail
+    )
+    assert (True, True, True, "") == (
+        stop.is_of_service,
+        stop.is_counted,
+        stop.may_lock,
+        stop.trouble,
+    )

@@ -154,10 +154,50 @@ def test_a1_what_is_wrong_has_its_number(stranger: Peer, body: Any, code: int) -
     assert error["message"]
 
 
-def test_a1_an_older_protocol_is_told_so(stranger: Peer) -> None:
-    """A request without a version speaks protocol 0.3, which is not supported."""
+def test_a1_a_newer_method_needs_its_version(stranger: Peer) -> None:
+    """A request without a version speaks protocol 0.3, which has no such method."""
     error = stranger.call("ListTasks", A2A_Version="")["error"]
     assert -32009 == error["code"]
+
+
+def older(text: str, **more: Any) -> dict[str, Any]:
+    """The parameters of `message/send` in protocol 0.3."""
+    said = {"kind": "message", "messageId": text, "role": "user", **more}
+    return {"message": {**said, "parts": [{"kind": "text", "text": text}]}}
+
+
+def test_a_client_of_protocol_0_3_is_served(stranger: Peer, model: FakeModel) -> None:
+    """It reads its address in the card, gives a task, gets it, and streams another one."""
+    card = stranger.raw("GET", "/.well-known/agent-card.json", Authorization="").told
+    assert (stranger.url, "JSONRPC", "0.3") == (
+        card["url"],
+        card["preferredTransport"],
+        card["protocolVersion"],
+    )
+    model.queue(report("In the north wing."), report("Seven."))
+    task = stranger.call("message/send", older("Where is the older atlas?"), A2A_Version="")
+    (artifact,) = task["result"]["artifacts"]
+    assert ("task", "completed") == (task["result"]["kind"], task["result"]["status"]["state"])
+    assert {"kind": "text", "text": "In the north wing."} == artifact["parts"][0]
+    wanted = {"id": task["result"]["id"]}
+    assert task["result"] == stranger.call("tasks/get", wanted, A2A_Version="")["result"]
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/stream", "params": older("How many?")}
+    lines = stranger.raw("POST", body=body, A2A_Version="").text.splitlines()
+    events = [json.loads(line[5:])["result"] for line in lines if line.startswith("data:")]
+    assert ["task", "artifact-update", "status-update"] == [each["kind"] for each in events]
+    assert events[-1]["final"]
+    assert numbers_in("\n".join(lines))
+    error = stranger.call("tasks/get", {"id": NO_TASK}, A2A_Version="")["error"]
+    assert -32001 == error["code"]
+
+
+def test_a_client_of_protocol_0_3_has_no_more_rights(stranger: Peer) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": older("Hello?")}
+    assert 401 == stranger.raw("POST", body=body, A2A_Version="", Authorization="").status
+    ordered = older("Take the lamp.", metadata={"order": True})
+    assert (
+        "ai_control" in stranger.call("message/send", ordered, A2A_Version="")["error"]["message"]
+    )
 
 
 def test_a5_a_cancelled_task_stays_cancelled(stranger: Peer, model: FakeModel) -> None:

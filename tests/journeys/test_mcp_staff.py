@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from mcp import Client
 
+import evennia_ai
 from tests.fakes.handle import FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ADMIN_NAME
@@ -38,6 +40,14 @@ def test_an_assistant_finds_out_why_another_answered(
     assert "answered" in sentence(why)
     assert "atlas" not in json.dumps(why.structured_content)
     assert "ok" == reader.told("health")["status"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_server_says_its_version(reader: Staff, mode: str) -> None:
+    async def version(client: Client) -> str:
+        return str(client.server_info.version)
+
+    assert evennia_ai.__version__ == reader.do(version, mode)
 
 
 def test_what_is_changed_is_recorded_with_who_and_how(writer: Staff, reader: Staff) -> None:

@@ -13,6 +13,7 @@ from twisted.internet.defer import Deferred
 from twisted.internet.selectreactor import SelectReactor
 from twisted.internet.threads import blockingCallFromThread
 
+from evennia_ai.llm.answer_limits import Generation
 from evennia_ai.llm.check import LONG_PROMPT_WORDS, CheckResult, Report, check_endpoint
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
@@ -39,6 +40,7 @@ def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> C
         provider: str = "custom",
         transport: Any = None,
         deadline_seconds: float = 0.5,
+        generation: Generation = Generation(),
         prepare: Callable[[Pool, Endpoint], object] = lambda pool, endpoint: None,
     ) -> Report:
         endpoint = Endpoint(provider, name, base_url or model.base_url, "sk-x", mode)
@@ -49,7 +51,7 @@ def check(running_reactor: SelectReactor, model: FakeModel, tmp_path: Path) -> C
 
         def begin() -> Deferred[Report]:
             prepare(pool, endpoint)
-            return check_endpoint(endpoint, pool, reactor=running_reactor)
+            return check_endpoint(endpoint, pool, generation=generation, reactor=running_reactor)
 
         try:
             report: Report = blockingCallFromThread(running_reactor, begin)
@@ -217,6 +219,14 @@ def test_tools_that_are_refused_are_a_no_with_advice(
     assert not line.ok
     assert f"HTTP {status}: m does not support tools" in line.text
     assert is_about_tools is line.text.endswith(ADVICE)
+
+
+def test_a_setting_of_the_assistant_that_is_refused_is_a_no(check: Check, model: FakeModel) -> None:
+    """The check sends what the assistant sends."""
+    said = json.dumps({"error": {"message": "temperature: range: 0..1", "code": "invalid"}})
+    model.behave(kind="status", status=400, body=said)
+    (line,) = check(generation=Generation(temperature=1.5)).lines
+    assert line.text.endswith("its setting llm_temperature asks for that: change or remove it")
 
 
 def test_a_prompt_that_is_cut_silently_is_a_no(check: Check) -> None:

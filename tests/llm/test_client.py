@@ -15,6 +15,7 @@ from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import (
     CircuitOpenError,
     ConfigurationError,
+    ContextLengthError,
     ModelConnectionError,
     ModelError,
     ModelReplyError,
@@ -22,8 +23,8 @@ from evennia_ai.errors import (
     ModelTimeoutError,
     NoFreeSlotError,
 )
-from evennia_ai.llm.answer_limits import RESERVED_MEMBERS
-from evennia_ai.llm.client import Generation, UnifiedLLMClient, provider_headers
+from evennia_ai.llm.answer_limits import RESERVED_MEMBERS, Generation
+from evennia_ai.llm.client import UnifiedLLMClient, provider_headers
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.resilience import CircuitBreakerConfig
@@ -154,6 +155,67 @@ def test_where_nobody_is_answered_it_is_laid_to_the_service(failure: ModelError)
         error = bench.fails()
         assert isinstance(error, ModelError)
         assert (is_of_service, False) == (error.is_of_service, error.may_lock)
+
+
+NO_TEMPERATURE = (
+    "http://m/v1 answered with HTTP 400: Unsupported value: 'temperature' does not support 0.5 "
+    "with this model. Only the default (1) value is supported."
+)
+
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        pytest.param("llm_temperature", NO_TEMPERATURE, id="OpenAI"),
+        pytest.param("llm_reasoning_effort", "`reasoning_effort` must be `none` or `default`",
+                     id="Groq"),
+        pytest.param("min_p in llm_extra_params", "min_p: Extra inputs are not permitted",
+                     id="Mistral"),
+    ],
+)  # fmt: skip
+def test_what_a_setting_asks_for_and_is_refused_is_laid_to_that_setting(
+    setting: str, text: str
+) -> None:
+    """It counts as a wrong setting does, and says which; the person who asked is not blamed."""
+    generation = Generation(temperature=0.5, reasoning_effort="low", extra={"min_p": 0.1})
+    bench = Bench(FINE, ModelStatusError(400, text), generation=generation)
+    bench.ask()
+    refused = bench.fails()
+    assert isinstance(refused, ModelStatusError)
+    assert f"{text}; its setting {setting} asks for that: change or remove it" == str(refused)
+    assert (True, True, "") == (refused.is_of_service, refused.may_lock, refused.trouble)
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        pytest.param(400, "content_filter", id="what names none"),
+        pytest.param(400, "temperatures", id="another word"),
+        pytest.param(400, "top_p: not a number", id="a setting that was not sent"),
+        pytest.param(403, NO_TEMPERATURE, id="another status"),
+    ],
+)
+def test_other_refusals_are_laid_to_no_setting(status: int, text: str) -> None:
+    bench = Bench(FINE, ModelStatusError(status, text), generation=Generation(temperature=0.5))
+    bench.ask()
+    refused = bench.fails()
+    assert isinstance(refused, ModelStatusError)
+    assert (text, False) == (str(refused), refused.is_of_service)
+
+
+@pytest.mark.parametrize("status", [400, 403])
+def test_where_nobody_was_ever_answered_a_refusal_is_laid_to_the_service(status: int) -> None:
+    """A service that refuses each request from the start refuses nobody's words."""
+    for answers, is_of_service in ((0, True), (1, False)):
+        bench = Bench(*[FINE] * answers, ModelStatusError(status, "no"))
+        for _ in range(answers):
+            bench.ask()
+        refused = bench.fails()
+        assert isinstance(refused, ModelStatusError)
+        assert (is_of_service, not is_of_service) == (refused.is_of_service, refused.may_lock)
+    too_long = Bench(ContextLengthError(400, "too long")).fails()
+    assert isinstance(too_long, ContextLengthError)
+    assert (False, True) == (too_long.is_of_service, too_long.may_lock)
 
 
 def test_a_wrong_body_is_a_failure_of_the_service() -> None:

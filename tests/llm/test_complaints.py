@@ -321,6 +321,13 @@ def test_a_model_that_a_service_does_not_have_or_that_takes_no_tools(
         pytest.param(
             502, _body({"choices": [{"error": {"code": 502}, "message": {}}]}), id="in the choice"
         ),
+        pytest.param(429, _body({"error": {"code": "429"}}), id="a status as a text"),
+        pytest.param(
+            502,
+            _body({"error": {"code": 502}, "choices": [{"finish_reason": "error"}]}),
+            id="beside a choice that broke off",
+        ),
+        pytest.param(0, _body({"choices": [{"finish_reason": "error"}]}), id="no more than that"),
         pytest.param(0, _body({"error": {"code": "busy"}}), id="a word"),
         pytest.param(0, _body({"error": {"code": True}}), id="a flag"),
         pytest.param(0, _body({"error": {"code": 200}}), id="no status of an error"),

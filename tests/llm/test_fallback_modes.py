@@ -12,7 +12,7 @@ from twisted.internet.threads import blockingCallFromThread
 
 from evennia_ai.core.turn.conversation import call_message, result_message, user_message
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
-from evennia_ai.llm.client import Generation
+from evennia_ai.llm.answer_limits import Generation
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.pool import Pool, PoolConfig
 from tests.fakes.handle import FakeModel

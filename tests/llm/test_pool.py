@@ -17,7 +17,8 @@ from evennia_ai.errors import (
     ModelStatusError,
 )
 from evennia_ai.llm import local_transport
-from evennia_ai.llm.client import Generation, UnifiedLLMClient
+from evennia_ai.llm.answer_limits import Generation
+from evennia_ai.llm.client import UnifiedLLMClient
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.fallback import FallbackClient
 from evennia_ai.llm.local_transport import LocalTransport

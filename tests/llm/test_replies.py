@@ -180,6 +180,23 @@ def test_a_call_is_read_or_says_what_is_wrong_with_it(raw: Any, expected: ToolCa
     assert (expected,) == parse_reply(_calls(raw), "native", _numbered()).tool_calls
 
 
+def test_a_call_in_the_older_form_is_read() -> None:
+    """Some servers send both forms, which are one call."""
+    older = {"content": None, "function_call": {"name": "say", "arguments": '{"message": "hé"}'}}
+    calls = parse_reply(_body(older), "native", _numbered()).tool_calls
+    assert (replace(CALL, id="new0"),) == calls
+    both = {**older, "tool_calls": [_function('{"message": "hé"}')]}
+    assert calls == parse_reply(_body(both), "native", _numbered()).tool_calls
+
+
+@pytest.mark.parametrize("name", ["functions.say", "say<|channel|>commentary", " say "])
+def test_the_name_of_a_tool_is_read_without_marks(name: str) -> None:
+    (call,) = parse_reply(
+        _calls({"function": {"name": name, "arguments": "{}"}}), "native"
+    ).tool_calls
+    assert "say" == call.name
+
+
 @pytest.mark.parametrize("raw", ["say", None, {}, {"function": "say"}, {"function": {"name": 3}}])
 def test_what_names_no_tool_is_no_call(raw: Any) -> None:
     (call,) = parse_reply(_calls(raw, _function("{}")), "native").tool_calls

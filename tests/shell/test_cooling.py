@@ -15,7 +15,7 @@ from tests.shell.support import NOT_A_COMPLETION, pump, whispers
 
 SEEK = "whisper Ada = keep trying to look at the unicorn until you see it"
 LOST = completion(None, ("look", {"target": "unicorn"}))
-FILTERED = ModelStatusError(400, "http://model answered with HTTP 400: content_filter")
+FILTER = "http://model answered with HTTP 400: content_filter"
 WORN = 'Ada turns away, worn out. "That got us nowhere. Give me {}, then ask for something else."'
 UNATTENDED = {"on_limit": {"mode": "unattended"}}
 
@@ -139,17 +139,32 @@ class TestOnePerson(CoolingTest):
         assert not operations.clear(self.ada_script).ok
 
     def test_hole_d26_five_whispers_that_a_filter_refuses(self) -> None:
+        self.expect_answer(self.mira)
         for _ in range(5):
-            self.ask("whisper Ada = something vile", FILTERED)
-        assert (3, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
+            self.ask("whisper Ada = something vile", ModelStatusError(400, FILTER))
+        assert (4, State.WAITING_FOR_EVENT) == (len(self.model.bodies), self.state())
         assert WORN.format("a minute") in self.tom.heard_from(self.ada)
         assert 3 == self.stored("consecutive_errors")
         self.model.answers.clear()
         self.expect_answer(self.mira)
         assert 0 == self.stored("consecutive_errors")
 
+    def test_a_service_that_has_refused_everybody_is_at_fault(self) -> None:
+        """Nobody waits, nothing is locked, and staff are told once."""
+        for person in (self.tom, self.mira, self.tom, self.mira, self.tom, self.mira):
+            self.ask("whisper Ada = hello", ModelStatusError(400, FILTER), person=person)
+        assert (State.WAITING_FOR_EVENT, 0) == (self.state(), self.stored("consecutive_errors"))
+        (told,) = self.sent_to_staff()
+        assert "Ada's model does not answer. Nothing is locked" in told
+        self.expect_answer(self.tom)
+
     def test_hole_d26_whatever_he_makes_the_model_fail_at(self) -> None:
-        for failure in (NOT_A_COMPLETION, completion(" "), ModelTimeoutError("late"), FILTERED):
+        for failure in (
+            NOT_A_COMPLETION,
+            completion(" "),
+            ModelTimeoutError("late"),
+            ModelStatusError(400, FILTER),
+        ):
             with self.subTest(failure):
                 for _ in range(9):
                     self.ask("whisper Ada = say nothing", failure)
@@ -193,8 +208,9 @@ class TestLocked(CoolingTest):
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_d26_failures_of_several_people(self) -> None:
+        self.expect_answer(self.mira)
         for person in (self.tom, self.mira, self.tom, self.mira, self.tom):
-            self.ask("whisper Ada = something vile", FILTERED, person=person)
+            self.ask("whisper Ada = something vile", ModelStatusError(400, FILTER), person=person)
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_d26_a_setting_that_is_wrong(self) -> None:
@@ -203,6 +219,18 @@ class TestLocked(CoolingTest):
         for _ in range(5):
             self.type(self.tom, "whisper Ada = hello")
         assert State.SAFETY_LOCKOUT is self.state()
+
+    def test_hole_d26_a_setting_that_the_service_refuses(self) -> None:
+        """Staff read which one it is; nobody who asks has to wait."""
+        self.set(llm_temperature=0.5)
+        text = "http://model answered with HTTP 400: 'temperature' does not support 0.5"
+        for _ in range(5):
+            assert State.WAITING_FOR_EVENT is self.state()
+            self.ask("whisper Ada = hello", ModelStatusError(400, text))
+        assert State.SAFETY_LOCKOUT is self.state()
+        words = "does not support 0.5; its setting llm_temperature asks for that"
+        assert words in self.sent_to_staff()[0]
+        assert {} == self.stored("cooling").get("people", {})
 
     def test_a_lockout_by_hand_is_none_of_it(self) -> None:
         """A lockout by game code applies to everybody at once."""

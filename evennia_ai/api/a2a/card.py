@@ -26,7 +26,8 @@ from evennia_ai.api.a2a.calls import CardFacts
 
 CARD_PATH = "/.well-known/agent-card.json"
 ROOT = "/a2a"
-PROTOCOL = "1.0"
+# Protocols, the one that a client should choose first. JSON-RPC also speaks the older one.
+INTERFACES = (("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3"))
 # Not imported by name: modules of the package must not import its front door.
 VERSION = sys.modules["evennia_ai"].__version__
 SCHEME = "token"
@@ -66,8 +67,8 @@ def card_of(facts: CardFacts, base: str) -> AgentCard:
         description=facts.description or DESCRIPTION,
         version=VERSION,
         supported_interfaces=[
-            AgentInterface(url=address, protocol_binding=binding, protocol_version=PROTOCOL)
-            for binding in ("JSONRPC", "HTTP+JSON")
+            AgentInterface(url=address, protocol_binding=binding, protocol_version=version)
+            for binding, version in INTERFACES
         ],
         capabilities=AgentCapabilities(
             streaming=True, push_notifications=True, extended_agent_card=False

@@ -77,7 +77,7 @@ class A2aServer:
 
     def _app(self, handler: Handler) -> A2aGuard:
         contexts = Contexts(self._config)
-        rpc = create_jsonrpc_routes(handler, "/", contexts)
+        rpc = create_jsonrpc_routes(handler, "/", contexts, enable_v0_3_compat=True)
         rest = create_rest_routes(handler, contexts)
         own: list[BaseRoute] = [Route(CARD_PATH, self._card, methods=["GET"]), *rpc]
         # Without the SDK's mounts, which repeat all routes below a tenant: here the assistant in

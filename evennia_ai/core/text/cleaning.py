@@ -30,8 +30,10 @@ _THINK_TAIL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TOOL_TAG = re.compile(
-    r"<(tool_calls?|function_calls?|tool_response|tool_code|invoke|function)\b[^<>]{0,80}>"
-    r".*?(?:</\1>|\Z)"
+    r"<((?:\w{1,20}:)?(?:tool_calls?|function_calls?|tool_response|tool_code|invoke|function))\b"
+    r"[^<>]{0,80}>.*?(?:</\1>|\Z)"
+    # The end of a call whose beginning the server has read.
+    r"|</(?:\w{1,20}:)?(?:tool_call|function|parameter)>"
     # Calls of Mistral, of DeepSeek and Kimi, whose server did not read them.
     r"|\[TOOL_CALLS?\]\s{0,9}[\w.]{1,64}(?:\[ARGS\])?\{.*\Z"
     r"|<[|\uff5c]tool[^<>]{0,40}begin[|\uff5c]>.*?(?:<[|\uff5c]tool[^<>]{0,40}end[|\uff5c]>|\Z)"
@@ -44,7 +46,7 @@ _TOOL_TAG = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _FENCE = re.compile(
-    r"```(?:(?P<kind>[a-z]*)[^\S\n]*\n)?(?P<inner>.*?)(?:```|\Z)", re.IGNORECASE | re.DOTALL
+    r"```(?:(?P<kind>[a-z_]*)[^\S\n]*\n)?(?P<inner>.*?)(?:```|\Z)", re.IGNORECASE | re.DOTALL
 )
 # Only fences of these kinds hold prose to be said; anything else in a fence is code.
 _FENCED_WORDS = frozenset(("", "text", "txt", "plain", "plaintext", "markdown", "md"))

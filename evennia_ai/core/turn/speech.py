@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -14,25 +13,54 @@ from evennia_ai.core.text.reading import (
     UnreadableError,
     first_object,
     plain_arguments,
+    read_json,
 )
 from evennia_ai.core.turn.toolspec import ToolCall
 
-_NAME_KEYS = ("tool", "name", "function")
+_NAME_KEYS = ("tool", "name", "function", "tool_name")
 _ARGUMENT_KEYS = ("parameters", "args", "arguments")
 # Characters; more than is ever said.
 LONGEST_SPEECH = 2000
 # Longer than any tool's name; models make names up.
 LONGEST_NAME = 100
-# `functions.whisper({...})` and `whisper(target="Tom", message="Hm.")`, as the whole of a text.
-_CALLED = re.compile(r"[\s`]*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w])")
+# Marks with which a call begins, and which the model's server should have read. Within quotation
+# marks they are somebody else's words.
+_CALL_BEGINS = re.compile(
+    r"(?<![\"'`\u201c])(?:<(?:\w{1,20}:)?(?:tool_call|function|invoke)|\[TOOL_CALL"
+    r"|<[|\uff5c](?:tool|python)[^<>]{1,60}[|\uff5c]>)",
+    re.IGNORECASE,
+)
+# `<function=whisper>` of Llama and Qwen, `<invoke name="whisper">` of Claude and MiniMax, and
+# `<tool_call>whisper` of GLM. An object or parameters follow.
+_TAGGED = re.compile(
+    r"<(?:\w{1,20}:)?(?:(?:function|invoke|tool_call)(?:[=/(]|\s{1,9}name=)[\"']?|tool_call>\s*+)"
+    r"(?:\w++\.)*+(\w++)[\"')]?\s*+(?:>|\(?(?=\{)|(?=</?(?:arg_key|tool_call)>))",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(
+    r"<(?:\w{1,20}:)?(?:parameter(?:=|\s{1,9}name=)[\"']?(\w{1,60})[\"']?[^<>]{0,60}>"
+    r"|arg_key>\s*+(\w{1,60})\s*+</arg_key>\s*+<arg_value>)"
+    r"([^<]*+(?:<(?!/?(?:\w{1,20}:)?(?:parameter|function|invoke|tool_call|arg_))[^<]*+)*+)"
+    r"(?:</(?:\w{1,20}:)?(?:parameter|arg_value)>)?",
+    re.IGNORECASE,
+)
+_TAGGED_ENDS = re.compile(r"</(?:\w{1,20}:)?(?:function|invoke|tool_call)", re.IGNORECASE)
+# `functions.whisper({...})`, `whisper(target="Tom", message="Hm.")` and a list of these, as the
+# whole of a text.
+_CALLED = re.compile(r"[\s`]*+(\[)?\s*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{\w)])")
 # `whisper{...}`, `functions.whisper:0 {...}` and the like, as the whole of a text without the marks
-# that Mistral, DeepSeek and Kimi put around them, and which their servers should have read.
+# that Mistral, DeepSeek and Kimi put around them.
 _NAMED = re.compile(r"(?:function\s++)?(?:\w++\.)*+(\w++)(?::\d{1,3})?[\s:]*+(?=\{)")
 _MARKS = re.compile(
-    r"<[|\uff5c][^<>]{1,60}[|\uff5c]>|\[(?:TOOL_CALLS?|ARGS)\]|```(?:json)?", re.IGNORECASE
+    r"<[|\uff5c][^<>]{1,60}[|\uff5c]>|\[(?:TOOL_CALLS?|ARGS)\]|\[CALL_ID\]\w{1,20}|```[a-z_]{0,20}",
+    re.IGNORECASE,
 )
-_AFTER_CALL = " \t\r\n\f\v`);"
-_KEYWORD = re.compile(r"\b(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\")(?:,\s*+|$)")
+_AFTER_CALL = re.compile(r"[\s`);]*+\Z")
+_AFTER_LISTED = re.compile(r"\s*+\)\s*+(?:,\s*+(?:\w++\.)*+\w++\(|\][\s`]*+\Z)")
+_KEYWORD = re.compile(
+    r"(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|-?[\d.]++|\w++)\s*+(?:,\s*+|(?=\)))"
+)
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 # The tool that answers an event by the way it came; `say` for anything else.
 ANSWERED_BY = {"whisper": "whisper", "page": "page", "channel": "channel", TASK: "report"}
 ANSWERS = frozenset(("say", *ANSWERED_BY.values()))
@@ -49,52 +77,98 @@ def _inner_call(value: Mapping[str, object] | None) -> Mapping[str, Any] | None:
     return function if isinstance(function, dict) else value
 
 
-def _call_in_code(text: str) -> Mapping[str, Any] | None:
-    """A call written as code, if it is all of the text."""
-    match = _CALLED.match(text) if len(text) <= LONGEST_SPEECH else None
-    end = text.find(")", len(text.rstrip(_AFTER_CALL)))
-    if match is None or end <= match.end():
-        return None
-    name, argument_text = match[1], text[match.end() : end].rstrip()
-    if argument_text.startswith("{"):
-        arguments = first_object(argument_text)
-        return None if arguments is None else {"name": name, "arguments": arguments}
-    # Anything but keyword arguments with quoted values is left: it was prose, or cannot be read.
-    if _KEYWORD.sub("", argument_text).strip():
-        return None
+def _read_value(text: str) -> Any:
+    """A value written as JSON or as in Python; a text without quotation marks as it is."""
+    as_json = _CONSTANTS.get(text, text)
+    if text[:1] == text[-1:] == "'":
+        as_json = '"{}"'.format(text[1:-1].replace("\\'", "'").replace('"', '\\"'))
     try:
-        arguments = {key: json.loads(value) for key, value in _KEYWORD.findall(argument_text)}
-    except ValueError:
-        return None
-    return {"name": name, "arguments": arguments}
+        return read_json(as_json)
+    except UnreadableError:
+        return text
 
 
-def _named_object(text: str) -> Mapping[str, Any] | None:
-    """A call written as a name and an object behind it, if it is all of the text."""
-    if len(text) > LONGEST_SPEECH:
+def _tagged_call(text: str) -> Mapping[str, Any] | None:
+    """A call whose name is in a tag, with an object or parameters behind it."""
+    match = _TAGGED.search(text)
+    if match is None:
         return None
+    rest = text[match.end() :]
+    if rest.lstrip().startswith("{"):
+        arguments = first_object(rest)
+        return None if arguments is None else {"name": match[1], "arguments": arguments}
+    end = _TAGGED_ENDS.search(rest)
+    inner = rest[: end.start()] if end else rest
+    # Anything but parameters is left: it cannot be read.
+    if _PARAMETER.sub("", inner).strip():
+        return None
+    parameters = _PARAMETER.findall(inner)
+    arguments = {first or second: _read_value(value.strip()) for first, second, value in parameters}
+    return {"name": match[1], "arguments": arguments}
+
+
+def _call_in_code(text: str) -> Mapping[str, Any] | None:
+    """A call written as code, if it is all of the text; of several in a list, the first."""
+    text = _MARKS.sub(" ", text)
+    match = _CALLED.match(text)
+    if match is None:
+        return None
+    end, arguments = match.end(), {}
+    if text[end] == "{":
+        given, end = JsonText(text).object_at(end)
+        if given is None:
+            return None
+        arguments = given
+    while keyword := _KEYWORD.match(text, end):
+        value = _read_value(keyword[2])
+        # Words without quotation marks, or what is no string of JSON.
+        if value == keyword[2]:
+            return None
+        arguments[keyword[1]], end = value, keyword.end()
+    is_all = (_AFTER_LISTED if match[1] else _AFTER_CALL).match(text, end)
+    return {"name": match[2], "arguments": arguments} if is_all else None
+
+
+def _named_object(text: str, *, is_marked: bool) -> Mapping[str, Any] | None:
+    """A call written as a name and an object behind it, if it is all of the text.
+
+    Args:
+        is_marked: whether more may follow, since a mark says that it is a call.
+    """
     plain = _MARKS.sub(" ", text).strip()
     match = _NAMED.match(plain)
     value, end = JsonText(plain).object_at(match.end()) if match is not None else (None, 0)
-    if match is None or value is None or plain[end:].strip():
+    if match is None or value is None or (plain[end:].strip() and not is_marked):
+        return None
+    # `json {"name": "say", "arguments": {...}}`
+    if "tool" in value or (_name_in(value) and not value.keys().isdisjoint(_ARGUMENT_KEYS)):
         return None
     return {"name": match[1], "arguments": value}
+
+
+def _call_without_json(text: str) -> Mapping[str, Any] | None:
+    """A call whose name is outside of a JSON object."""
+    mark = _CALL_BEGINS.search(text)
+    text = text[mark.start() :] if mark else text
+    if len(text) > LONGEST_SPEECH:
+        return None
+    return (
+        (_tagged_call(text) if mark else None)
+        or _named_object(text, is_marked=bool(mark))
+        or _call_in_code(text)
+    )
 
 
 def call_from_json(text: str, call_id: str) -> ToolCall | None:
     """The call that a JSON text describes, or None.
 
-    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}, and a name
-    with its arguments behind it. A call within the model's thoughts does not count.
+    Understood are {"tool", "parameters"}, {"tool", "args"} and {"name", "arguments"}, a name with
+    its arguments behind it, and the marks of models whose server does not read them. A call within
+    the model's thoughts does not count.
     """
     text = text if text.lstrip().startswith("{") else without_thoughts(text)
-    value = _call_in_code(text) or _inner_call(first_object(text))
-    if value is None:
-        return None
-    if not (name := _name_in(value)):
-        value = _named_object(text) or {}
-        name = _name_in(value)
-    if not name:
+    value = _call_without_json(text) or _inner_call(first_object(text))
+    if value is None or not (name := _name_in(value)):
         return None
     raw = next((value[key] for key in _ARGUMENT_KEYS if key in value), None)
     arguments = {} if raw in (None, "") else raw

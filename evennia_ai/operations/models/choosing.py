@@ -8,12 +8,14 @@ from functools import partial
 
 from twisted.internet.defer import Deferred, succeed
 
+from evennia_ai.agent.preparation import generation_of
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
+from evennia_ai.llm.answer_limits import Generation
 from evennia_ai.llm.check import CheckResult, check_endpoints
 from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
@@ -125,7 +127,12 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
         ConfigurationError: settings do not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    checked = check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, script))
+    checked = check_endpoints(
+        endpoint,
+        services.pool(),
+        paid=partial(MeteredClient, script),
+        generation=generation_of(script) if script is not None else Generation(),
+    )
     scripts = list_assistants() if script is None else [script]
     return checked.addCallback(_with_room, scripts[:MOST_CHECKED])
 
