@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -125,8 +126,7 @@ def test_it_survives_storing(
 ) -> None:
     record = DecisionTrace(7, 100.5, heard, classify(heard, ear, sender), tuple(steps))
     again = from_stored(DecisionTrace, json.loads(json.dumps(record.as_stored())))
-    assert record == again
-    assert MOST_SHOWN >= len(again.heard.body)
+    assert replace(record, heard=replace(heard, body=heard.body[:MOST_SHOWN])) == again
 
 
 @pytest.mark.parametrize("part", ["heard", "verdict"])
