@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from django.conf import settings
+from django.utils import timezone
 from evennia.utils import gametime
 
 from evennia_ai.core.text.cleaning import one_line
@@ -124,5 +125,6 @@ def _game_time() -> str:
 @tool(category="safe_chain", group=TIME, only_reads=True)
 def time(character: Character) -> str:
     """Find out what time it is, in the game and in the real world."""
-    now = datetime.fromtimestamp(character.assistant_script.clock.seconds(), UTC)
-    return f"In the game: {_game_time()}. In the real world: {now:%A %d %B %Y, %H:%M} UTC."
+    zone = timezone.get_default_timezone()
+    now = datetime.fromtimestamp(character.assistant_script.clock.seconds(), zone)
+    return f"In the game: {_game_time()}. In the real world: {now:%A %d %B %Y, %H:%M %Z}."

@@ -94,6 +94,12 @@ class TestTime(ToolTest):
         assert text.startswith("In the game: ")
         assert text.endswith("In the real world: Friday 01 January 1971, 00:00 UTC.")
 
+    def test_the_real_time_is_that_of_the_games_zone(self) -> None:
+        """Times of goals are read in that zone, too."""
+        with override_settings(TIME_ZONE="Asia/Tokyo"):
+            text = self.told("time")
+        assert text.endswith("In the real world: Thursday 01 January 1970, 09:00 JST.")
+
     def test_a_calendar_of_the_games_own(self) -> None:
         """Its units have their longest names, the biggest first."""
         units = {"sec": 1, "min": 60, "moon": 600, "moons and a half": 600}
