@@ -32,7 +32,7 @@ from evennia_ai.core.hearing.chain import CHAIN, HOPS
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.safety.prices import NANO, Price, cost_of
 from evennia_ai.core.text.cleaning import quote
-from evennia_ai.core.text.words import counted, number
+from evennia_ai.core.text.words import counted, money, number
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ToolError, ToolTimeoutError
@@ -386,5 +386,5 @@ def _note(payment: _MessagePayment, how: str) -> None:
     """Trace a step for `assistant why`, with its cost but without any words."""
     wait = payment.wait
     tokens, cost = (0, 0) if wait is None else (wait.row.tokens, wait.row.cost_nano)
-    text = f"{payment.agent.name}: {how}; {number(tokens)} tokens, ${cost / NANO:.4f}"
+    text = f"{payment.agent.name}: {how}; {number(tokens)} tokens, {money(cost / NANO)}"
     turn_lifecycle.note(payment.script, payment.turn, "asked elsewhere", text)

@@ -7,11 +7,11 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from evennia_ai import operations
-from evennia_ai.commands.tables import cropped_rows, dollars, short, span
+from evennia_ai.commands.tables import cropped_rows, short, span
 from evennia_ai.commands.words import WordCommand, subcommand
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
-from evennia_ai.core.text.words import counted
+from evennia_ai.core.text.words import counted, money
 from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
@@ -94,7 +94,7 @@ def _spent(caps: Sequence[CapRow] | None) -> tuple[str, str]:
         return "?", "?"
     today = {row["name"]: row for row in caps}
     texts = []
-    for name, figure in (("tokens_per_day", short), ("cost_per_day", dollars)):
+    for name, figure in (("tokens_per_day", short), ("cost_per_day", money)):
         row = today[name]
         cap = f" / {figure(row['cap'])}" if row["cap"] else ""
         used = known_cost(figure(row["used"]), row["used"], row.get("unpriced_calls", 0))

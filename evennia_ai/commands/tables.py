@@ -121,11 +121,6 @@ def short(number: float) -> str:
     return f"{number:g}"
 
 
-def dollars(amount: float) -> str:
-    """An amount of money; whole dollars without cents."""
-    return f"${amount:,.0f}" if amount == int(amount) and amount else f"${amount:,.2f}"
-
-
 def span(seconds: float) -> str:
     """A duration such as 00:02:10; from one day on in days and hours."""
     minutes, rest = divmod(max(0, round(seconds)), 60)

@@ -225,6 +225,7 @@ def test_the_warning_says_what_to_change() -> None:
             "1,000 tokens a day, $0.50 a day, 1 model call a minute",
         ),
         ({"tokens_per_day": 0, "tokens_total": 7}, "7 tokens in all"),
+        ({"tokens_per_day": 0, "cost_per_day": 0.015}, "$0.0150 a day"),
     ],
 )
 def test_caps_in_words(caps: dict[str, float], words: str) -> None:

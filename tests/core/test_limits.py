@@ -154,7 +154,7 @@ def test_f2_a_no_tells_what_is_needed_to_decide(
     assert f"raise {path_of(kind, 'player *#3 2026-11')}" in text
     place = "EVENNIA_AI_SAFETY_CONFIG" if is_games else "safety_config"
     assert limit.asks is (f"set {place}.on_limit.mode" in text)
-    assert limit.asks is ("to interactive or auto_extend" in text)
+    assert limit.asks is (" to auto_extend;" in text)
     assert has_partial is text.endswith("; partial results are kept")
     assert has_partial is not text.endswith("; there are no partial results")
     assert not re.search(r"[{}|]| an? (ever|moment|time)\b", text)
@@ -172,10 +172,23 @@ def test_f2_a_no_in_full() -> None:
     expected = (
         "limit max_iterations reached: 5 steps a tick (nobody answered in time). To change that "
         "raise execution_config.max_iterations_per_tick, or set safety_config.on_limit.mode to "
-        "interactive or auto_extend; partial results are kept"
+        "auto_extend; partial results are kept"
     )
     text = denial_text(LimitKind.ITERATIONS, 5, "t1", DecisionReason.ASK_TIMEOUT, has_partial=True)
     assert expected == text
+
+
+@pytest.mark.parametrize(
+    ("modes", "reason"),
+    [
+        ("interactive or auto_extend", DecisionReason.UNATTENDED),
+        ("interactive", DecisionReason.AUTO_EXTEND_SPENT),
+        ("auto_extend", DecisionReason.NO_OPERATOR),
+    ],
+)
+def test_the_mode_in_force_is_not_advised(modes: str, reason: DecisionReason) -> None:
+    text = denial_text(LimitKind.ITERATIONS, 5, "t1", reason, has_partial=False)
+    assert f"set safety_config.on_limit.mode to {modes}; " in text
 
 
 @pytest.mark.parametrize(

@@ -191,11 +191,11 @@ def test_staff_see_it_and_nobody_sees_the_token(
     tom = enter("Tom")
     assert ask(tom, model, hands_on("Where are the amphorae?"))["success"]
     admin.ask(
-        "assistant why ada full", r"asked elsewhere.*atlas: completed; 4,000 tokens, \$0.0100"
+        "assistant why ada full", r"asked elsewhere.*atlas: completed; 4,000 tokens, \$0.01"
     )
     admin.ask("assistant peers", r"atlas \(.*/agent-card.json\): ready")
     admin.expect(r"breaker closed; 1 of 100 tasks today, 0 under way")
-    admin.expect(r"this month 0 failed, 4,000 tokens, \$0.0100")
+    admin.expect(r"this month 0 failed, 4,000 tokens, \$0.01")
     assert "amphorae" not in admin.transcript
     for text in (admin.transcript, *(path.read_text("utf-8", "replace") for path in game.logs)):
         assert TOKEN not in text

@@ -10,7 +10,7 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
-from evennia_ai.commands.tables import cropped_rows, dollars, short, span
+from evennia_ai.commands.tables import cropped_rows, short, span
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.runtime import state
@@ -168,9 +168,6 @@ class TestFigures:
         rows = ((0, "0"), (950, "950"), (41_200, "41.2k"), (200_000, "200k"), (2_000_000, "2M"))
         for number, shown in (*rows, (999_999, "1,000k"), (3_100_000_000, "3.1G")):
             assert shown == short(number)
-
-    def test_money(self) -> None:
-        assert ["$0.00", "$0.03", "$20", "$1,000"] == [dollars(n) for n in (0, 0.03, 20, 1000)]
 
     def test_spans(self) -> None:
         assert ["00:02:10", "23:59:59", "2d 03h"] == [span(n) for n in (130, 86_399, 183_600)]

@@ -20,7 +20,7 @@ from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, path_of, per
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.safety.questions import LIMIT_PREFIX, ApprovalRequest
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Caps, Measure, Scope
-from evennia_ai.core.text.words import counted, number
+from evennia_ai.core.text.words import counted, money, number
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 
@@ -304,7 +304,7 @@ def caps_in_words(caps: Caps) -> str:
         cap = CAPS[name]
         limit, amount = LIMITS[cap.kind], as_amount(cap.measure, units)
         is_money = cap.measure is Measure.COST
-        words = f"${amount:,.2f}" if is_money else counted(amount, limit.unit)
+        words = money(amount) if is_money else counted(amount, limit.unit)
         parts.append(f"{words} {per(limit.span)}")
     return ", ".join(parts) or "no cap"
 

@@ -302,6 +302,13 @@ def path_of(kind: LimitKind, scope: str = "") -> str:
     return LIMITS[kind].path.replace("budget_config.{scope}", f"{place}.{whose}")
 
 
+# What may still be chosen; any other reason means that people would have been asked.
+_OTHER_MODES = {
+    DecisionReason.UNATTENDED: "interactive or auto_extend",
+    DecisionReason.AUTO_EXTEND_SPENT: "interactive",
+}
+
+
 def denial_text(
     kind: LimitKind, cap: float, scope: str, reason: DecisionReason, *, has_partial: bool
 ) -> str:
@@ -314,7 +321,7 @@ def denial_text(
     partial = "partial results are kept" if has_partial else "there are no partial results"
     way = f"raise {path_of(kind, scope)}"
     if limit.asks:
-        way += f", or set {_mode_path(kind, whose)} to interactive or auto_extend"
+        way += f", or set {_mode_path(kind, whose)} to {_OTHER_MODES.get(reason, 'auto_extend')}"
     why = (
         _NOBODY_MAY_RAISE.get(whose, "")
         if reason is DecisionReason.NO_OPERATOR and kind.startswith(MONEY)

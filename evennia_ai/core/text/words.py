@@ -51,6 +51,19 @@ def number(value: float) -> str:
     return f"{value:,.2f}" if value == round(value, 2) else f"{value:,.6f}".rstrip("0")
 
 
+def money(dollars: float) -> str:
+    """US dollars, wherever people read them: $1,234.50 or $0.06 or $0.0042 or <$0.0001.
+
+    A model call often costs less than a cent.
+    """
+    if 0 < dollars < 0.0001:
+        return "<$0.0001"
+    if dollars >= 1:
+        return f"${dollars:,.2f}"
+    text = f"${dollars:.4f}"
+    return text[:-2] if text.endswith("00") else text
+
+
 def counted(value: float, unit: str) -> str:
     """An amount with its unit, which is given in the plural: 1 step, 5 steps, 1 memory."""
     if value == 1:

@@ -29,7 +29,7 @@ from evennia_ai.core.safety.budget import (
 from evennia_ai.core.safety.prices import NAME as PRICES
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import CAPS, BudgetConfig, BudgetSpan, Cap, Measure, Scope
-from evennia_ai.core.text.words import counted, number
+from evennia_ai.core.text.words import counted, money, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.result import ProblemKind, Result, note
@@ -198,8 +198,7 @@ def _row(standing: CapStanding, unpriced: int, now: float) -> str:
 def _amount(cap: Cap, units: int) -> str:
     amount = as_amount(cap.measure, units)
     if cap.measure is Measure.COST:
-        # Rounded up, so that no spending is hidden, but not for what binary fractions add.
-        return f"${math.ceil(amount * 100 - 1e-9) / 100:,.2f}"
+        return money(amount)
     return number(amount)
 
 
@@ -361,7 +360,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
 def cost_text(total: Spent) -> str:
     """The cost of a row of `totals`, in words."""
     cost = total["cost_dollars"]
-    return known_cost(f"${cost:,.2f}", cost, total["unpriced_calls"])
+    return known_cost(money(cost), cost, total["unpriced_calls"])
 
 
 def _totals(script: AssistantScript, budget: BudgetReport) -> dict[str, Spent]:

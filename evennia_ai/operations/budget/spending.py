@@ -18,7 +18,7 @@ from evennia_ai.budget.ledger.rows import translated_errors
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, Purpose
 from evennia_ai.core.safety.prices import NANO
-from evennia_ai.core.text.words import counted
+from evennia_ai.core.text.words import counted, money
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import find_being
 from evennia_ai.operations.budget.caps import known_cost
@@ -114,9 +114,7 @@ def spending(days: int = DAYS, assistant: str = "") -> Result[Spending]:
         whole=_row("", "in all", _summed(rows)),
     )
     whole = data.whole
-    cost = known_cost(
-        f"${whole['cost_dollars']:,.2f}", whole["cost_dollars"], whole["unpriced_calls"]
-    )
+    cost = known_cost(money(whole["cost_dollars"]), whole["cost_dollars"], whole["unpriced_calls"])
     calls = counted(whole["calls"], "model calls")
     message = f"{counted(days, 'days')}: {calls}, {whole['tokens']:,} tokens, {cost}."
     return Result(True, message, data)

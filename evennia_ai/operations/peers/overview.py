@@ -19,7 +19,7 @@ from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of, start_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
-from evennia_ai.core.text.words import counted, number
+from evennia_ai.core.text.words import counted, money, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import PeerTask, RemoteTask, missing_tables
 from evennia_ai.operations.naming import list_assistants
@@ -98,7 +98,7 @@ def _parts(row: RemoteRow) -> Iterator[str]:
     yield f"{row['tasks_today']}{of} tasks today, {row['unfinished']} under way"
     yield (
         f"this month {row['failed_month']} failed, {number(row['tokens_month'])} tokens, "
-        f"${row['cost_month']:.4f}"
+        f"{money(row['cost_month'])}"
     )
 
 
@@ -246,7 +246,7 @@ def _peer_line(row: PeerRow) -> str:
     return (
         f"{row['account']}: {counted(row['tasks'], 'tasks')}, {row['unfinished']} under way; "
         f"{number(row['tokens_today'])}{cap} tokens today, {number(row['tokens_month'])} this "
-        f"month, ${row['cost_month']:.4f}"
+        f"month, {money(row['cost_month'])}"
     )
 
 

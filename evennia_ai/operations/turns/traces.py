@@ -20,7 +20,7 @@ from evennia_ai.core.hearing.inbox import OWN
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.text.words import counted
+from evennia_ai.core.text.words import counted, money
 from evennia_ai.core.turn.executions import ANSWERED, FAILED, SILENT
 from evennia_ai.core.turn.react import StopReason
 from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
@@ -120,7 +120,7 @@ def cost_of(row: Row) -> str:
     dollars = row.get("cost_nano", 0) / NANO
     if not dollars:
         return "for free"
-    return f"for ${dollars:,.4f}" if dollars >= 0.0001 else "for less than $0.0001"
+    return f"for {money(dollars)}" if dollars >= 0.0001 else "for less than $0.0001"
 
 
 def _heard(row: Row, whom: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from evennia_ai import operations
+from evennia_ai.core.text.words import money
 from evennia_ai.operations import AssistantScript, Result
 from evennia_ai.operations.budget.caps import (
     BudgetReport,
@@ -134,7 +135,7 @@ def _charts(
             "US dollars a day",
             dates,
             {"all models": cost},
-            _dollars,
+            money,
             nothing=_no_cost(days),
         ),
     )
@@ -147,11 +148,6 @@ def _no_cost(days: Sequence[SpentDay]) -> str:
     if not calls:
         return NOTHING
     return UNPRICED if calls == unpriced else FREE
-
-
-def _dollars(amount: float) -> str:
-    # A single call often costs less than a cent.
-    return f"${amount:,.2f}" if amount >= 1 or not amount else f"${amount:,.4f}"
 
 
 def _usage_table(
@@ -175,7 +171,7 @@ def _line(row: SpentOn, whole: SpentOn) -> Shown:
         "prompt": f"{row['prompt_tokens']:,}",
         "completion": f"{row['completion_tokens']:,}",
         "tokens": f"{row['tokens']:,}",
-        "cost": known_cost(_dollars(cost), cost, row["unpriced_calls"]),
+        "cost": known_cost(money(cost), cost, row["unpriced_calls"]),
         "share": round(100 * row["tokens"] / whole["tokens"]) if whole["tokens"] else 0,
     }
 
@@ -221,7 +217,7 @@ def _in_order(rows: Iterable[CapRow]) -> list[Shown]:
 
 def cap_shown(row: CapRow) -> Shown:
     """Format a cap for a page; `percent` is the used part, 0 to 100, or None if there is no cap."""
-    form = _dollars if row["name"].startswith("cost") else "{:,.0f}".format
+    form = money if row["name"].startswith("cost") else "{:,.0f}".format
     unpriced = row.get("unpriced_calls", 0)
     return {
         "name": row["name"],
