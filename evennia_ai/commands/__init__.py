@@ -3,30 +3,16 @@
 Add `AssistantCmdSet` to the character command set, and `AssistantAccountCmdSet` to the account's.
 """
 
-from evennia_ai.commands.address import CmdAddress, say_to_assistant
-from evennia_ai.commands.aiaudit import CmdAiAudit
-from evennia_ai.commands.aiexec import CmdAiExec
-from evennia_ai.commands.aigoal import CmdAiGoal
-from evennia_ai.commands.aiinteract import CmdAiInteract
-from evennia_ai.commands.aimemory import CmdAiMemory
-from evennia_ai.commands.assistant import CmdAssistant
-from evennia_ai.commands.cmdset import AssistantAccountCmdSet, AssistantCmdSet
-from evennia_ai.commands.history import CmdHistory
-from evennia_ai.commands.hush import CmdHush
-from evennia_ai.commands.page import CmdPage
-
-__all__ = [
-    "AssistantAccountCmdSet",
-    "AssistantCmdSet",
-    "CmdAddress",
-    "CmdAiAudit",
-    "CmdAiExec",
-    "CmdAiGoal",
-    "CmdAiInteract",
-    "CmdAiMemory",
-    "CmdAssistant",
-    "CmdHistory",
-    "CmdHush",
-    "CmdPage",
-    "say_to_assistant",
-]
+from evennia_ai.commands.address import CmdAddress as CmdAddress
+from evennia_ai.commands.address import say_to_assistant as say_to_assistant
+from evennia_ai.commands.aiaudit import CmdAiAudit as CmdAiAudit
+from evennia_ai.commands.aiexec import CmdAiExec as CmdAiExec
+from evennia_ai.commands.aigoal import CmdAiGoal as CmdAiGoal
+from evennia_ai.commands.aiinteract import CmdAiInteract as CmdAiInteract
+from evennia_ai.commands.aimemory import CmdAiMemory as CmdAiMemory
+from evennia_ai.commands.assistant import CmdAssistant as CmdAssistant
+from evennia_ai.commands.cmdset import AssistantAccountCmdSet as AssistantAccountCmdSet
+from evennia_ai.commands.cmdset import AssistantCmdSet as AssistantCmdSet
+from evennia_ai.commands.history import CmdHistory as CmdHistory
+from evennia_ai.commands.hush import CmdHush as CmdHush
+from evennia_ai.commands.page import CmdPage as CmdPage

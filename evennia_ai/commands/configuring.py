@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from textwrap import wrap
 
 from evennia_ai.commands.base import number_of
@@ -153,22 +153,18 @@ class ConfiguringWords(WordCommand):
         elif word and number_of(word) is None:
             self.show_usage(f"{rest} is neither the number of an edit nor '{LIST}'.")
         elif self.may("undo", script):
-            edit = edits_of.find_undo(script, number_of(word))
-            if self._may_change(edit, script):
-                self.show(edits_of.undo(script, edit.data, by=self.by, person=self.caller))
+            self._change_edit(script, edits_of.find_undo(script, number_of(word)), edits_of.undo)
 
     @subcommand("assistant redo [<name>]", "Makes the edit again that was last undone.")
     def _redo(self, name: str) -> None:
         script = self.pick_for(name, "undo")
         if script is not None:
-            edit = edits_of.find_redo(script)
-            if self._may_change(edit, script):
-                self.show(edits_of.redo(script, edit.data, by=self.by, person=self.caller))
+            self._change_edit(script, edits_of.find_redo(script), edits_of.redo)
 
-    def _may_change(self, edit: Result[Edit], script: AssistantScript) -> bool:
-        """True if an edit was found and the caller has its rights; otherwise show why not."""
-        if not edit.ok:
-            self.show(edit)
-            return False
+    def _change_edit(
+        self, script: AssistantScript, edit: Result[Edit], change: Callable[..., Result]
+    ) -> None:
         # The right to undo is not enough: an edit may have needed others.
-        return all(self.may(act, script) for act in edits_of.acts_of(edit.data))
+        self.show(
+            edits_of.change_as(self.caller, script, edit, change, counts_as_staff=self.is_staff)
+        )

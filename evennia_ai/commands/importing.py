@@ -169,7 +169,7 @@ class ImportingWords(WordCommand):
         if last.casefold() != ALL:
             self._export_card(rest)
         elif (script := self.pick(name)) is not None and self.may("export assistant", script):
-            self.show_later(writing.save_assistant(script, by=str(self.caller.key)))
+            self.show_later(writing.save_assistant(script, by=self.by))
 
     def _export_card(self, rest: str) -> None:
         name, _, last = rest.rpartition(" ")
@@ -208,4 +208,4 @@ class ImportingWords(WordCommand):
             return
         # Again: the right may have been taken away during the question.
         if (yield from self._is_to_be_stored()) and self.may(CHANGE):
-            self.show(lore_packs.import_pack(pack.data, by=str(self.caller.key)))
+            self.show(lore_packs.import_pack(pack.data, by=self.by))

@@ -24,7 +24,7 @@ def do_lore(command: AssistantCommand, line: str) -> None:
     """
     command.how = HOW
     head, is_text, text = line.partition("=")
-    (word, rest), by = first_word(head), str(command.caller.key)
+    (word, rest), by = first_word(head), command.by
     if not word and not is_text:
         if command.may(LOOK):
             command.show_long(operations.list_lore().message)
@@ -48,8 +48,7 @@ def do_lore(command: AssistantCommand, line: str) -> None:
 def _add(command: AssistantCommand, head: str, text: str) -> None:
     audience, words = _audience(head)
     keywords = [word.strip() for word in words.split(",")]
-    by = str(command.caller.key)
-    command.show(operations.add_lore(text, keywords=keywords, audience=audience, by=by))
+    command.show(operations.add_lore(text, keywords=keywords, audience=audience, by=command.by))
 
 
 def _audience(head: str) -> tuple[str, str]:

@@ -57,7 +57,8 @@ class ReachingWords(WordCommand):
         elif verb == "channel" and "=" in value:
             self._set_channel(script, value)
         elif verb == "account" and not value:
-            self._give_account(script)
+            if self.may("account", script):
+                self.show(operations.give_account(script))
         else:
             self.show_usage()
 
@@ -123,10 +124,6 @@ class ReachingWords(WordCommand):
         "it.",
     )
     def _account(self, name: str) -> None:
-        script = self.pick(name)
+        script = self.pick_for(name, "account")
         if script is not None:
-            self._give_account(script)
-
-    def _give_account(self, script: AssistantScript) -> None:
-        if self.may("account", script):
             self.show(operations.give_account(script))

@@ -102,6 +102,14 @@ class TestSpeaking(RolePlayTest):
         assert ['A stone giant says, "Good day."', "A stone giant bows."] == self.tom.seen
         assert ['Grumpy says, "Good day."', "Grumpy bows."] == self.mira.seen
 
+    def test_a_pose_ends_in_one_sign(self) -> None:
+        """A full stop is added where the pose ends in no sign of a sentence, of any script."""
+        poses = ("waves", "waves.", "手を振る。", "手を振る")
+        for action in poses:
+            outgoing.emote(self.golem, action, hops=1)
+        shown = ("waves.", "waves.", "手を振る。", "手を振る.")
+        assert [f"A stone giant {action}" for action in shown] == self.tom.seen
+
     def test_nothing_is_read_into_its_words(self) -> None:
         """References, languages and placeholders are neutralised, and the words are still said."""
         words = 'and/or, /tall man, {x} {#3} @ home, he said "hi", elvish"x", |rred'

@@ -133,17 +133,25 @@ def acts_of(edit: Edit) -> list[str]:
 
 
 def change_as(
-    person: Being, script: AssistantScript, edit: Result[Edit], change: Callable[..., Result]
+    person: Being,
+    script: AssistantScript,
+    edit: Result[Edit],
+    change: Callable[..., Result],
+    *,
+    counts_as_staff: bool | None = None,
 ) -> Result:
     """Undo or redo an edit, if a person also has the rights that the edit itself needed.
 
     Args:
         edit: the outcome of `find_undo` or `find_redo`.
         change: `undo` or `redo`.
+        counts_as_staff: as for `refusal`.
     """
     if not edit.ok:
         return edit
-    refusals = (refusal(act, person, script) for act in acts_of(edit.data))
+    refusals = (
+        refusal(act, person, script, counts_as_staff=counts_as_staff) for act in acts_of(edit.data)
+    )
     refused = next(filter(None, refusals), None)
     return refused or change(script, edit.data, by=str(person.key), person=person)
 

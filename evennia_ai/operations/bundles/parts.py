@@ -149,6 +149,20 @@ class MemoryLines(Sequence[MemoryLine]):
         return MemoryLine.model_validate_json(self.raw[index])
 
 
+# Columns of a memory and of a profile that are the same in the file; the others name people, places
+# or other lines.
+OF_MEMORY = (
+    *("kind", "text", "source_type", "trust", "importance", "importance_by"),
+    *("at", "superseded_at"),
+)
+OF_PROFILE = ("entity_type", "name", "favour", "meetings", "first_at", "last_at")
+
+
+def taken(source: object, names: Sequence[str]) -> Plain:
+    """The values of these columns or fields, by name."""
+    return {name: getattr(source, name) for name in names}
+
+
 class BundledAttribute(Strict):
     """One attribute of a profile."""
 

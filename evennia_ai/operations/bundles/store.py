@@ -14,7 +14,14 @@ from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile
 from evennia_ai.models.keys import new_key
-from evennia_ai.operations.bundles.parts import Bundle, MemoryLine, ProfileLine
+from evennia_ai.operations.bundles.parts import (
+    OF_MEMORY,
+    OF_PROFILE,
+    Bundle,
+    MemoryLine,
+    ProfileLine,
+    taken,
+)
 from evennia_ai.operations.bundles.people import STRANGERS, Ids
 from evennia_ai.runtime import state
 from evennia_ai.runtime.game_thread import Steps
@@ -47,20 +54,13 @@ def _store_memories(
 ) -> None:
     memories = {
         key: Recollection(
+            **taken(line, OF_MEMORY),
             key=key,
-            kind=line.kind,
-            text=line.text,
             audience=ids.audience_of(line.audience),
             person=ids.id_of(line.person),
             place=ids.id_of(line.place),
-            source_type=line.source_type,
-            trust=line.trust,
-            importance=line.importance,
-            importance_by=line.importance_by,
-            at=line.at,
             tags=tuple(line.tags),
             cites=tuple(keys[cited - 1] for cited in line.cites),
-            superseded_at=line.superseded_at,
         )
         for key, line in zip(keys[first : first + len(lines)], lines, strict=True)
     }
@@ -74,18 +74,13 @@ def _store_memories(
 def _profile(number: int, line: ProfileLine, keys: list[str], ids: Ids) -> EntityProfile:
     consolidated = keys[line.consolidated - 1 :][:1] if line.consolidated else []
     return EntityProfile(
+        **taken(line, OF_PROFILE),
         assistant=number,
         entity=ids.id_of(line.who),
-        entity_type=line.entity_type,
-        name=line.name,
         attributes=[
             {"text": item.text, "audience": ids.audience_of(item.audience), "at": item.at}
             for item in line.attributes
         ],
-        favour=line.favour,
-        meetings=line.meetings,
-        first_at=line.first_at,
-        last_at=line.last_at,
         consolidated=rows.newest(number, consolidated),
     )
 

@@ -303,22 +303,13 @@ def _memories(script: AssistantScript, numbers: Numbers) -> Steps[tuple[bytes, l
 
 def _memory(row: Memory, numbers: Numbers, lines: Mapping[str, int]) -> dict[str, Any]:
     return {
-        "kind": row.kind,
-        "text": row.text,
+        **parts.taken(row, (*parts.OF_MEMORY, "is_consolidated", "terms")),
         "audience": numbers.audience(row.audience, row.person, row.place),
         "person": numbers.person(row.person),
         "place": numbers.place(row.place),
-        "source_type": row.source_type,
-        "trust": float(row.trust),
-        "importance": row.importance,
-        "importance_by": row.importance_by,
-        "at": float(row.at),
         "tags": list(row.tags),
         # A cited memory may have been forgotten.
         "cites": [lines[key] for key in row.cites if key in lines],
-        "superseded_at": None if row.superseded_at is None else float(row.superseded_at),
-        "is_consolidated": row.is_consolidated,
-        "terms": row.terms,
     }
 
 
@@ -333,11 +324,9 @@ def _profiles(script: AssistantScript, numbers: Numbers, places: Sequence[int]) 
 
 
 def _profile(row: EntityProfile, numbers: Numbers, places: Sequence[int]) -> dict[str, Any]:
-    who = numbers.person(row.entity)
     return {
-        "who": who,
-        "entity_type": row.entity_type,
-        "name": row.name,
+        **parts.taken(row, parts.OF_PROFILE),
+        "who": numbers.person(row.entity),
         "attributes": [
             {
                 "text": str(item["text"]),
@@ -346,10 +335,6 @@ def _profile(row: EntityProfile, numbers: Numbers, places: Sequence[int]) -> dic
             }
             for item in row.attributes
         ],
-        "favour": float(row.favour),
-        "meetings": row.meetings,
-        "first_at": float(row.first_at),
-        "last_at": float(row.last_at),
         # The line of the newest memory worked into it or, where that is gone, of the one before.
         "consolidated": bisect_right(places, row.consolidated),
     }

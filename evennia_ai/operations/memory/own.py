@@ -288,8 +288,7 @@ def _own(script: AssistantScript, person: str, number: str | int) -> Memory | No
     pk = number_of(number)
     if pk is None:
         return None
-    memories = rows.of(script.pk, pk=pk).exclude(kind=MemoryKind.LORE)
-    own: Memory | None = memories.filter(forgetting.filter_of_person(person)).first()
+    own: Memory | None = _theirs(script, person).filter(pk=pk).first()
     return own
 
 

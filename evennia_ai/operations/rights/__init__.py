@@ -3,25 +3,13 @@
 The names that a game's own code may use are re-exported here.
 """
 
-from evennia_ai.operations.rights.acts import (
-    ACTS,
-    find_all_allowed,
-    is_allowed,
-    may_control,
-    refusal,
-    refuse_control,
-)
-from evennia_ai.runtime.rights import OF_THE_BODY, Right, is_staff, seen
-
-__all__ = [
-    "ACTS",
-    "OF_THE_BODY",
-    "Right",
-    "find_all_allowed",
-    "is_allowed",
-    "is_staff",
-    "may_control",
-    "refusal",
-    "refuse_control",
-    "seen",
-]
+from evennia_ai.operations.rights.acts import ACTS as ACTS
+from evennia_ai.operations.rights.acts import find_all_allowed as find_all_allowed
+from evennia_ai.operations.rights.acts import is_allowed as is_allowed
+from evennia_ai.operations.rights.acts import may_control as may_control
+from evennia_ai.operations.rights.acts import refusal as refusal
+from evennia_ai.operations.rights.acts import refuse_control as refuse_control
+from evennia_ai.runtime.rights import OF_THE_BODY as OF_THE_BODY
+from evennia_ai.runtime.rights import Right as Right
+from evennia_ai.runtime.rights import is_staff as is_staff
+from evennia_ai.runtime.rights import seen as seen
