@@ -78,7 +78,7 @@ class _People:
     async def ask(self, asking: ApprovalRequest, timeout_seconds: float) -> Answer:
         """Put a question to them and wait, unless all other turns would have to wait as well.
 
-        A no about a cap holds until the cap is another, or its period is over.
+        A no about a cap that `assistant budget` raises holds until it does, or its period is over.
         """
         cap = _cap_of(self.hit)
         if _DECIDED.get(cap) is False:
@@ -95,7 +95,7 @@ class _People:
         )
         answer = await holding.wait(self.script, self.turn, asked)
         is_no = answer.outcome is QuestionOutcome.ANSWERED and not answer.is_yes
-        if is_no and self.hit.kind.startswith(MONEY):
+        if is_no and _may_be_raised(self.hit):
             _decide(cap, is_raised=False)
         return answer
 
@@ -243,6 +243,10 @@ def _raise_once(hit: LimitReachedError, decision: Decision) -> None:
         ledger.grant(hit, decision.extension, by=decision.reason.value)
         # After the grant, so that the next turn tries again if the ledger failed.
         _decide(_cap_of(hit), is_raised=True)
+
+
+def _may_be_raised(hit: LimitReachedError) -> bool:
+    return hit.kind.startswith(MONEY) and account_of(hit).scope in (Scope.GAME, Scope.ASSISTANT)
 
 
 def _cap_of(hit: LimitReachedError) -> tuple[str, str, float]:

@@ -9,13 +9,16 @@ from typing import Any
 from evennia_ai import operations
 from evennia_ai.commands.base import REVEAL, StaffCommand, Steps, number_of
 from evennia_ai.commands.lore_words import LORE, do_lore
+from evennia_ai.core.text.words import counted
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.goals import show_notes
 from evennia_ai.operations.files.exports import save_known
+from evennia_ai.operations.rights import find_all_allowed
 from evennia_ai.operations.rights.private_words import PrivateView
 
 PAGE = 20
+ALL = "all"
 KINDS = {
     "facts": "fact",
     "fact": "fact",
@@ -35,7 +38,7 @@ HOW = (
     "aimemory [<name>], aimemory <name> list [facts | journal | insights] [<page>], "
     "search <words>, person <who>, show <number>, add <text>, correct <number> = <text>, "
     "forget <number>, forget person <who>, export person <who>, journal, profiles [<who>], notes, "
-    "reindex, sleep [<hours>], wake; aimemory lore"
+    "reindex, sleep [<hours>], wake; aimemory all forget | export person <who>; aimemory lore"
 )
 
 
@@ -58,6 +61,8 @@ class CmdAiMemory(StaffCommand):
       aimemory <name> correct <number> = <text>
       aimemory <name> forget <number> | person <who>
       aimemory <name> export person <who>      - into a file of the game
+      aimemory all forget | export person <who>
+                                               - the same, of all assistants
       aimemory <name> reindex                  - after a change of embedding model
       aimemory <name> sleep [<hours>] | wake
 
@@ -84,6 +89,8 @@ class CmdAiMemory(StaffCommand):
         if first.casefold() == LORE:
             do_lore(self, rest.strip() if "=" in rest else self.look_of(rest.strip())[0])
             return None
+        if first.casefold() == ALL:
+            return self._of_all(rest)
         script, line = self.whose(self.line(), (*VERBS, REVEAL))
         if script is None:
             return None
@@ -203,6 +210,35 @@ class CmdAiMemory(StaffCommand):
             self.show_usage("About whom? export person <who>")
         elif person := self._who(script, who.strip()):
             self.show(save_known(script, person, by=self.by, look=self.look))
+
+    def _of_all(self, rest: str) -> Steps | None:
+        rest, self.look = self.look_of(rest.strip())
+        verb, person, who = (*rest.split(None, 2), "", "", "")[:3]
+        if verb.casefold() not in ("forget", "export") or person.casefold() != PERSON:
+            self.show_usage("Of all: forget person <who>, or export person <who>.")
+            return None
+        mine, refusals = find_all_allowed(CHANGE, self.caller, counts_as_staff=self.is_staff)
+        for _, refused in refusals:
+            self.show(refused)
+        if verb.casefold() == "forget":
+            return self._all_forget(mine, who)
+        for script in mine:
+            if self.may_look(self.look, script):
+                self._export(script, f"{PERSON} {who}")
+        return None
+
+    def _all_forget(self, scripts: list[AssistantScript], who: str) -> Steps:
+        person = self._who(scripts[0], who) if scripts else ""
+        question = ASKED.replace("{name}", counted(len(scripts), "assistants"))
+        if not person:
+            return
+        if not (yield from self.confirm(question.replace("{who}", who))):
+            self.msg("Nothing is forgotten.")
+            return
+        for script in scripts:
+            if script.pk is not None and self.may(CHANGE, script):
+                self.show(operations.forget_everything(script, person, by=self.by))
+            yield 0  # many would hold up the game
 
     def _reindex(self, script: AssistantScript, rest: str) -> None:
         if not self.expect_nothing(rest):

@@ -129,7 +129,7 @@ def cancel(stopping: Stopping) -> None:
 
 
 def _count(stopping: Stopping, work: Work) -> None:
-    """Count what is under way: a turn at its model, at a tool, or waiting for a person."""
+    """Count what is under way: a turn at its model, at a tool or at a person; and the night."""
     checkpoint = _read(stopping.script, "current_tool_call") or {}
     questions = approvals.pending(stopping.script)
     asked_for = {question.event.get("id") for question in questions if question.is_waited_for}
@@ -137,7 +137,7 @@ def _count(stopping: Stopping, work: Work) -> None:
         stopping.tools = (str(checkpoint["tool"]),)
     elif work.in_flight is not None:
         stopping.calls = int(not asked_for & work.running)
-    stopping.calls += work.compacting is not None
+    stopping.calls += (work.compacting is not None) + (work.resting is not None)
     stopping.questions = len(questions)
 
 

@@ -24,6 +24,7 @@ from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.runtime import services, state
 from tests.shell.ai_case import REFUSED, REFUSED_MEMORY
 from tests.shell.remembering_case import RememberingTest
+from tests.shell.support import pump
 
 
 class StaffTest(RememberingTest):
@@ -211,6 +212,25 @@ class TestChanging(StaffTest):
         assert ["Mira came in"] == [row["text"] for row in content["memories"]]
         assert [self.miras] == [fact["person"] for fact in self.facts("memories_exported")]
         assert "About whom?" in self.typed("aimemory ada export mira")
+
+    def test_all_assistants_export_and_forget_a_person(self) -> None:
+        """Those whose memory one may not change are named, and forget nothing."""
+        for name, locks in (("Brass", ""), ("Edda", "ai_memory:false()")):
+            script, body = self.make(name)
+            body.locks.add(f"ai_control:perm(Builder);{locks}")
+            memory = self.remember(f"Mira met {name}", self.miras)
+            Memory.objects.filter(pk=memory.pk).update(assistant=script.pk)
+        self.remember("Mira came in", self.miras)
+        with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
+            shown = self.typed("aimemory all export person mira reveal")
+            names = [path.name.split("-")[1] for path in Path(folder).rglob("*.json")]
+        assert ["ada", "brass"] == sorted(names)
+        assert "Edda" in shown
+        assert "Should 2 assistants forget mira?" in self.typed("aimemory all forget person mira")
+        self.typed("yes")
+        pump()
+        assert ["Mira met Edda"] == [memory.text for memory in Memory.objects.all()]
+        assert "Of all: forget person" in self.typed("aimemory all forget mira")
 
     def test_read_anew(self) -> None:
         for number in range(3):

@@ -275,7 +275,10 @@ class TestStopped(RecordedCase):
         self.model.holds.add("importance")
         self.beat()
         before = state.read(self.ada_script, "consolidation_progress")
-        trigger_emergency_stop(self.ada_script, "a test")
+        message = operations.stop(self.ada_script, "a test").message
+        assert message.startswith("Ada is stopped. One call in flight was dropped.")
+        shown = operations.memory_status(self.ada_script).message
+        assert shown.endswith("none completed yet; now an emergency stop is active")
         self.beat(3)
         assert (1, ["importance"]) == (self.model.cancelled, self.model.kinds)
         assert before == state.read(self.ada_script, "consolidation_progress")

@@ -123,5 +123,5 @@ def _is_speech(line: str, names: Collection[str]) -> bool:
     """True for a bare line that begins with a name and goes on with a sign of speech."""
     folded = line.strip().casefold()
     name = next((name for name in names if folded.startswith(name)), "")
-    said = line.strip()[len(name) :]
-    return bool(name) and bool(_ANNOUNCED.match(said) or _SPEECH_SIGN.search(said))
+    rest = line.strip()[len(name) :]
+    return bool(name) and bool(_ANNOUNCED.match(rest) or _SPEECH_SIGN.search(rest))

@@ -161,7 +161,7 @@ def _status_lines(script: AssistantScript, data: MemoryStatus) -> list[str]:
     if data.problem:
         lines.append(f"  problem    {data.problem}")
     night = _last_night(script) or "none completed yet"
-    return [*lines, f"  night      {night}; now {modes.mood(script)}"]
+    return [*lines, f"  night      {night}; now {script.silence_for_staff or modes.mood(script)}"]
 
 
 def _last_night(script: AssistantScript) -> str:
