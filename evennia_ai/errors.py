@@ -257,7 +257,8 @@ class ModelStatusError(ModelError):
     def blame_setting(self, setting: str) -> None:
         """Make it an error of a wrong setting, which no request caused and no wait ends."""
         self.is_of_service, self.trouble = True, ""
-        self.args = (f"{self}; its setting {setting} asks for that: change or remove it",)
+        text = str(self).rstrip(".")
+        self.args = (f"{text}; its setting {setting} asks for that: change or remove it",)
 
 
 class ContextLengthError(ModelStatusError):

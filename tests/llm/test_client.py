@@ -182,7 +182,8 @@ def test_what_a_setting_asks_for_and_is_refused_is_laid_to_that_setting(
     bench.ask()
     refused = bench.fails()
     assert isinstance(refused, ModelStatusError)
-    assert f"{text}; its setting {setting} asks for that: change or remove it" == str(refused)
+    told = text.rstrip(".")
+    assert f"{told}; its setting {setting} asks for that: change or remove it" == str(refused)
     assert (True, True, "") == (refused.is_of_service, refused.may_lock, refused.trouble)
 
 
