@@ -19,6 +19,7 @@ from evennia_ai.models import BudgetTotal, PeerTask
 from evennia_ai.operations import forget_everything
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.overview import list_peers, used_today
+from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.tasks import peer_parts, peer_store
@@ -149,12 +150,15 @@ class TestParts(ErrandTest):
         self.use(700)
         server = {"port": 4006, "peer_tokens_per_day": 5_000}
         caps = {"player": {"tokens_per_day": 9_000}}
-        with override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
+        zone = override_settings(TIME_ZONE="Asia/Tokyo")
+        with zone, override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
             result = list_peers(str(self.account.key))
+            clock = clock_of(result.data.tasks[0]["made_at"])
         (peer,), (row,) = result.data.peers, result.data.tasks
         assert (1, 0, 5_000) == (peer["tasks"], peer["unfinished"], peer["tokens_allowed"])
         assert peer["tokens_today"] == used_today(self.account.pk) == 700
         assert (task.pk, "completed") == (row["task"], row["state"])
+        assert f"  {clock}  " in result.message
         assert "lamps" not in str(result.data)
 
 

@@ -24,7 +24,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import PeerTask, RemoteTask, missing_tables
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.times import iso
+from evennia_ai.operations.times import clock_of, iso
 from evennia_ai.runtime import services
 from evennia_ai.tasks import peer_store, remote_tasks
 
@@ -252,6 +252,6 @@ def _peer_line(row: PeerRow) -> str:
 
 def _task_line(row: PeerTaskRow) -> str:
     return (
-        f"  {row['made_at']}  {row['account']} asked {row['assistant']} ({row['number']}): "
-        f"{row['state']}"
+        f"  {clock_of(row['made_at'])}  {row['account']} asked {row['assistant']} "
+        f"({row['number']}): {row['state']}"
     )
