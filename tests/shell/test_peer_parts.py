@@ -19,9 +19,9 @@ from evennia_ai.models import BudgetTotal, PeerTask
 from evennia_ai.operations import forget_everything
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.overview import list_peers, used_today
-from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import ProblemKind
+from evennia_ai.operations.times import clock_of
 from evennia_ai.tasks import peer_parts, peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import one_by_one, pump
