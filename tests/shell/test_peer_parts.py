@@ -10,12 +10,13 @@ import pytest
 from django.db import connection
 from django.test.utils import override_settings
 
+from evennia_ai.budget import ledger
 from evennia_ai.core.safety.budget import period_of
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.models import BudgetTotal, PeerTask
+from evennia_ai.models import BudgetTotal, ModelCall, PeerTask
 from evennia_ai.operations import forget_everything
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.overview import list_peers, used_today
@@ -148,6 +149,8 @@ class TestParts(ErrandTest):
         self.model.answers.append(reports_of("Seven lamps."))
         task = self.ended(self.begin())
         self.use(700)
+        ledger.store().flush()
+        ModelCall.objects.update(at=int(time.time()), is_priced=False)
         server = {"port": 4006, "peer_tokens_per_day": 5_000}
         caps = {"player": {"tokens_per_day": 9_000}}
         zone = override_settings(TIME_ZONE="Asia/Tokyo")
@@ -159,6 +162,7 @@ class TestParts(ErrandTest):
         assert peer["tokens_today"] == used_today(self.account.pk) == 700
         assert (task.pk, "completed") == (row["task"], row["state"])
         assert f"  {clock}  " in result.message
+        assert (1, True) == (peer["unpriced_calls"], "this month, unknown" in result.message)
         assert "lamps" not in str(result.data)
 
 

@@ -135,6 +135,12 @@ def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
     }
 
 
+def count_unpriced(person: str, now: float) -> int:
+    """The calls of this month in this game that a person caused, and whose price is not known."""
+    calls = _ended_calls(now).filter(game=place.game(), person=person, is_priced=False)
+    return int(calls.count())
+
+
 def _ended_calls(now: float) -> QuerySet[ModelCall]:
     """The calls of this month that count; an open call may still be released."""
     return ModelCall.objects.filter(
