@@ -20,7 +20,7 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
-from evennia_ai.operations.budget.caps import raise_budget, standings_of, today_of
+from evennia_ai.operations.budget.caps import budget_of, raise_budget, standings_of, today_of
 from evennia_ai.operations.budget.days import SpentDays
 from evennia_ai.operations.budget.spending import AUTONOMOUS, MOST_ROWS, spending
 from evennia_ai.operations.peers import overview
@@ -182,6 +182,8 @@ class MoneyTest(WebTest):
         """The page counted one for each of them, where `assistant usage` has one."""
         self.call(purpose="consolidation")
         self.call(purpose="consolidation", person=person_of(self.tom), share=SHARE)
+        ModelCall.objects.update(is_priced=False)
+        assert "Of 1 call this month the price is not known" in budget_of(self.ada_script).message
         data = spending().data
         assert (1, 2000) == (data.whole["calls"], data.whole["tokens"])
         for side in (data.days, data.assistants, data.players, data.models, data.purposes):

@@ -12,6 +12,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.outages import query_ledger
+from evennia_ai.budget.ledger.reservations import SHARE
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CallState,
@@ -150,8 +151,9 @@ def _ended_calls(now: float) -> QuerySet[ModelCall]:
 
 
 def _counts_of_spans(now: float) -> dict[str, Count]:
-    counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
-    return {"whole": Count("pk"), **counts}
+    call = ~Q(key__endswith=SHARE)  # a share is a part of a call
+    counts = {str(s): Count("pk", filter=call & Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
+    return {"whole": Count("pk", filter=call), **counts}
 
 
 def _by_span(amounts: Mapping[str, int]) -> dict[BudgetSpan, int]:
