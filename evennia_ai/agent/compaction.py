@@ -27,7 +27,7 @@ from evennia_ai.core.turn import compaction as rules
 from evennia_ai.core.turn.conversation import Message, marked_as_summary_of
 from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import Counter, count_messages
-from evennia_ai.core.turn.turn import TokenUsage, Turn
+from evennia_ai.core.turn.turn import MoneySpent, TokenUsage, Turn
 from evennia_ai.errors import AssistantError, ModelReplyError, ModelTimeoutError, StaleEpochError
 from evennia_ai.llm.fallback import Client, first_alone
 from evennia_ai.runtime import state, turns
@@ -338,4 +338,4 @@ def _finish(
 def _count_usage(script: Assistant, outcome: CompactionOutcome) -> None:
     used = outcome.usage
     entry = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
-    turns.add_usage(script, Turn(0, (), usage=used, model_calls=outcome.calls), entry)
+    turns.add_usage(script, Turn(0, (), usage=used, spent=MoneySpent(calls=outcome.calls)), entry)

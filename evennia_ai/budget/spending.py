@@ -137,8 +137,10 @@ class MeteredPayment:
             self._settle(usage, sent_to)
             return
         name, price = self._model_named(sent_to)
-        for reservation in self._taken():
-            self.spent.add(cost_of(reservation.estimate.usage, price), is_priced=price is not None)
+        reservations = self._taken()
+        estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
+        self.spent.add(cost_of(estimated, price), is_priced=price is not None)
+        for reservation in reservations:
             ledger.store().cut_off(reservation, self.account.clock(), model=name, price=price)
 
     def close(self, reply: Reply) -> None:

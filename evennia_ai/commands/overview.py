@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, NamedTuple
@@ -84,8 +85,8 @@ def _idle_time(script: AssistantScript) -> str:
 
 
 def _model(data: Status) -> str:
-    """The model's name, without the explanation after a colon."""
-    return data.brain.partition(":")[0] if data.has_brain else data.brain
+    """The model's name, without its address or explanation; it may have a colon, as Ollama's do."""
+    return re.split(": | via ", data.brain)[0] if data.has_brain else data.brain
 
 
 def _spent(caps: Sequence[CapRow] | None) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from evennia_ai.core.turn.goals import split_request
 from evennia_ai.core.turn.pattern import compose_pattern
 from evennia_ai.core.turn.tokens import count_messages, estimate
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.turn.turn import MoneySpent, Turn
 from evennia_ai.engine.bounds import require_room
 from evennia_ai.engine.ports import Reply, Specs
 from evennia_ai.engine.react import LAST_STEP
@@ -261,7 +261,7 @@ class Asker:
         event = usage_counted(
             purpose, 1, used.prompt_tokens, used.completion_tokens, context=context_type
         )
-        turns.add_usage(script, Turn(0, (), usage=used, model_calls=1), event)
+        turns.add_usage(script, Turn(0, (), usage=used, spent=MoneySpent(calls=1)), event)
 
     def _call_options(self, size: int) -> dict[str, Any]:
         """Options that limit the answer to the remaining budget.

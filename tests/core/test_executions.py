@@ -11,7 +11,7 @@ from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.turn import executions
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import TokenUsage, Turn
+from evennia_ai.core.turn.turn import MoneySpent, TokenUsage, Turn
 from tests.core.samples import make_event
 
 SAY = ToolCall("c1", "say", {"message": "The lamp went out again.", "loud": True, "times": None})
@@ -103,7 +103,7 @@ class TestFactOfATick:
     def test_what_it_did_and_used(self) -> None:
         turn = make_turn()
         turn.acts = ["look", "say"]
-        turn.usage, turn.model_calls = TokenUsage(10, 3), 2
+        turn.usage, turn.spent = TokenUsage(10, 3), MoneySpent(calls=2)
         event = executions.tick_completed(turn, "answered", stop="terminal_tool", seconds=1.5)
         expected = {
             "tick_number": 3,

@@ -105,4 +105,4 @@ def test_what_calls_cost_adds_up() -> None:
     spent = MoneySpent()
     spent.add(5, is_priced=True)
     spent.add(0, is_priced=False)
-    assert (5, 1) == (spent.nano, spent.unpriced)
+    assert (5, 1, 2) == (spent.nano, spent.unpriced, spent.calls)

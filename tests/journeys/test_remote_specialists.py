@@ -190,9 +190,7 @@ def test_staff_see_it_and_nobody_sees_the_token(
     """`why` and `peers` show states, tasks and costs, and neither the token nor any words."""
     tom = enter("Tom")
     assert ask(tom, model, hands_on("Where are the amphorae?"))["success"]
-    admin.ask(
-        "assistant why ada full", r"asked elsewhere.*atlas: completed; 4,000 tokens, \$0.01"
-    )
+    admin.ask("assistant why ada full", r"asked elsewhere.*atlas: completed; 4,000 tokens, \$0.01")
     admin.ask("assistant peers", r"atlas \(.*/agent-card.json\): ready")
     admin.expect(r"breaker closed; 1 of 100 tasks today, 0 under way")
     admin.expect(r"this month 0 failed, 4,000 tokens, \$0.01")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
 
@@ -153,6 +154,14 @@ class TestOverview(LifeTest):
             r"Brass is nowhere and needs a room\.",
         ):
             assert [line for line in lines if re.match(expected, line)], expected
+
+    def test_the_row_has_the_whole_name_of_the_model_and_no_address(self) -> None:
+        """Names at Ollama have a colon; an address was cut after "http"."""
+        environ = {"EVENNIA_AI_MODEL": "qwen2.5:7b", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        with mock.patch.dict("os.environ", environ):
+            row = self.assistant("").splitlines()[1]
+        assert " qwen2.5:7b  " in row
+        assert "http" not in row
 
     def test_a_model_that_cannot_be_is_said_in_the_row(self) -> None:
         """Other wrong settings do not hide it."""

@@ -19,6 +19,7 @@ from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.scripted import ScriptedModel
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.operations.monitoring.status import status
 from evennia_ai.runtime import services, state
 from tests.fakes.counted import CountedModel
 from tests.shell.support import ShellTest, pump, says
@@ -107,6 +108,17 @@ class TestCapOfAPlayer(MoneyTest):
                 assert self.counted.tokens <= 20_000
         assert self.counted.tokens > 10_000
         assert self.counted.tokens <= self.total_of(self.tom) <= 20_000
+
+    def test_calls_that_a_cap_refused_are_counted_nowhere(self) -> None:
+        """The status of each assistant has as many calls as the ledger; it counted attempts."""
+        for _ in range(4):
+            self.ask_all()
+        ended = {
+            name: sum(row.assistant == name.casefold() for row in self.rows())
+            for name in self.names
+        }
+        assert ended == {name: status(each).data.calls for name, each in self.scripts.items()}
+        assert 0 < sum(ended.values()) < 4 * len(self.names)
 
     def test_hole_d22_what_is_sent_is_what_was_reserved(self) -> None:
         """The length that is sent is the room that the cap leaves."""

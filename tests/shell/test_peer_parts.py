@@ -10,17 +10,19 @@ import pytest
 from django.db import connection
 from django.test.utils import override_settings
 
+from evennia_ai.budget import ledger
 from evennia_ai.core.safety.budget import period_of
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.models import BudgetTotal, PeerTask
+from evennia_ai.models import BudgetTotal, ModelCall, PeerTask
 from evennia_ai.operations import forget_everything
 from evennia_ai.operations.peers import tasks
 from evennia_ai.operations.peers.overview import list_peers, used_today
 from evennia_ai.operations.peers.tasks import Given
 from evennia_ai.operations.result import ProblemKind
+from evennia_ai.operations.times import clock_of
 from evennia_ai.tasks import peer_parts, peer_store
 from tests.shell.errand_case import ErrandTest, reports_of
 from tests.shell.support import one_by_one, pump
@@ -147,14 +149,20 @@ class TestParts(ErrandTest):
         self.model.answers.append(reports_of("Seven lamps."))
         task = self.ended(self.begin())
         self.use(700)
+        ledger.store().flush()
+        ModelCall.objects.update(at=int(time.time()), is_priced=False)
         server = {"port": 4006, "peer_tokens_per_day": 5_000}
         caps = {"player": {"tokens_per_day": 9_000}}
-        with override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
+        zone = override_settings(TIME_ZONE="Asia/Tokyo")
+        with zone, override_settings(EVENNIA_AI_A2A_CONFIG=server, EVENNIA_AI_BUDGET_CONFIG=caps):
             result = list_peers(str(self.account.key))
+            clock = clock_of(result.data.tasks[0]["made_at"])
         (peer,), (row,) = result.data.peers, result.data.tasks
         assert (1, 0, 5_000) == (peer["tasks"], peer["unfinished"], peer["tokens_allowed"])
         assert peer["tokens_today"] == used_today(self.account.pk) == 700
         assert (task.pk, "completed") == (row["task"], row["state"])
+        assert f"  {clock}  " in result.message
+        assert (1, True) == (peer["unpriced_calls"], "this month, unknown" in result.message)
         assert "lamps" not in str(result.data)
 
 

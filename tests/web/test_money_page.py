@@ -14,12 +14,13 @@ from django.utils import translation
 from twisted.internet import reactor
 
 from evennia_ai import operations
+from evennia_ai.budget.ledger.reservations import SHARE
 from evennia_ai.core.safety.budget import DAY, CallState, period_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
-from evennia_ai.operations.budget.caps import raise_budget, standings_of, today_of
+from evennia_ai.operations.budget.caps import budget_of, raise_budget, standings_of, today_of
 from evennia_ai.operations.budget.days import SpentDays
 from evennia_ai.operations.budget.spending import AUTONOMOUS, MOST_ROWS, spending
 from evennia_ai.operations.peers import overview
@@ -40,9 +41,15 @@ class MoneyTest(WebTest):
     made = 0
 
     def call(
-        self, *, days_ago: int = 0, prompt: int = 600, completion: int = 400, **more: Any
+        self,
+        *,
+        days_ago: int = 0,
+        prompt: int = 600,
+        completion: int = 400,
+        share: str = "",
+        **more: Any,
     ) -> None:
-        """Store a finished model call."""
+        """Store a finished model call, or another person's share of one."""
         MoneyTest.made += 1
         given: dict[str, Any] = {
             "assistant": "ada",
@@ -53,7 +60,7 @@ class MoneyTest(WebTest):
             "cost_nano": NANO // 100,
         }
         ModelCall.objects.create(
-            key=f"call-{MoneyTest.made}",
+            key=f"call-{MoneyTest.made}{share}",
             owner="me",
             at=int(reactor.seconds()) - days_ago * DAY,
             due=0,
@@ -170,6 +177,17 @@ class MoneyTest(WebTest):
             assert all(row["name"] for row in side)
         assert 1000 == data.days[-1]["by_assistant"]["the test bench"]
         assert 1 == shown.count("the game itself 1")
+
+    def test_a_call_that_several_people_pay_for_is_one_call(self) -> None:
+        """The page counted one for each of them, where `assistant usage` has one."""
+        self.call(purpose="consolidation")
+        self.call(purpose="consolidation", person=person_of(self.tom), share=SHARE)
+        ModelCall.objects.update(is_priced=False)
+        assert "Of 1 call this month the price is not known" in budget_of(self.ada_script).message
+        data = spending().data
+        assert (1, 2000) == (data.whole["calls"], data.whole["tokens"])
+        for side in (data.days, data.assistants, data.players, data.models, data.purposes):
+            assert 1 == sum(row["calls"] for row in side)
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"bench": {"tokens_per_day": 3000}})
     def test_the_purse_of_the_bench(self) -> None:

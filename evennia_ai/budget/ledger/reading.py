@@ -12,6 +12,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.outages import query_ledger
+from evennia_ai.budget.ledger.reservations import SHARE
 from evennia_ai.core.safety.budget import (
     BudgetAccount,
     CallState,
@@ -135,6 +136,12 @@ def _totals_of(scope: Scope, periods: set[str]) -> dict[tuple[str, str], Total]:
     }
 
 
+def count_unpriced(person: str, now: float) -> int:
+    """The calls of this month in this game that a person caused, and whose price is not known."""
+    calls = _ended_calls(now).filter(game=place.game(), person=person, is_priced=False)
+    return int(calls.count())
+
+
 def _ended_calls(now: float) -> QuerySet[ModelCall]:
     """The calls of this month that count; an open call may still be released."""
     return ModelCall.objects.filter(
@@ -144,8 +151,9 @@ def _ended_calls(now: float) -> QuerySet[ModelCall]:
 
 
 def _counts_of_spans(now: float) -> dict[str, Count]:
-    counts = {str(s): Count("pk", filter=Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
-    return {"whole": Count("pk"), **counts}
+    call = ~Q(key__endswith=SHARE)  # a share is a part of a call
+    counts = {str(s): Count("pk", filter=call & Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
+    return {"whole": Count("pk", filter=call), **counts}
 
 
 def _by_span(amounts: Mapping[str, int]) -> dict[BudgetSpan, int]:

@@ -118,7 +118,7 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Au
         action_taken=", ".join(turn.acts[:MOST_ACTS]) or "none",
         outcome=outcome,
         stop=stop,
-        calls=turn.model_calls,
+        calls=turn.spent.calls,
         prompt_tokens=turn.usage.prompt_tokens,
         completion_tokens=turn.usage.completion_tokens,
         events=[event.number for event in turn.events if event.number],

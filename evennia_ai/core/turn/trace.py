@@ -136,7 +136,7 @@ def facts_of(
         "together": [each.number for each in turn.events if each.number][:MOST_STEPS],
         "tick": turn.tick,
         "model": turn.model,
-        "calls": turn.model_calls,
+        "calls": turn.spent.calls,
         "prompt_tokens": turn.usage.prompt_tokens,
         "completion_tokens": turn.usage.completion_tokens,
         "cost_nano": turn.spent.nano,

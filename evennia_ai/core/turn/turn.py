@@ -44,15 +44,18 @@ class MoneySpent:
     Attributes:
         nano: nano-dollars.
         unpriced: number of calls whose price is unknown.
+        calls: number of calls that count in the ledger; a cap or a service may refuse others.
     """
 
     nano: int = 0
     unpriced: int = 0
+    calls: int = 0
 
     def add(self, nano: int, *, is_priced: bool) -> None:
         """Count a call."""
         self.nano += nano
         self.unpriced += not is_priced
+        self.calls += 1
 
 
 # Made once, because validating a settings group for every turn costs time.

@@ -352,7 +352,7 @@ def usage(script: AssistantScript) -> Result[Usage]:
     ever, calls = data.totals["ever"], sum(tool["calls"] for tool in tools.values())
     message = (
         f"{script.key}: {counted(ever['calls'], 'model calls')}, {ever['tokens']:,} tokens, "
-        f"{cost_text(ever)} in all; {calls:,} tool calls."
+        f"{cost_text(ever)} in all; {counted(calls, 'tool calls')}."
     )
     return Result(True, message, data)
 

@@ -17,6 +17,7 @@ from django.db.models import Count, F, Q, Sum
 
 from evennia_ai.budget.ledger import place
 from evennia_ai.budget.ledger.outages import query_ledger
+from evennia_ai.budget.ledger.reservations import SHARE
 from evennia_ai.budget.ledger.upkeep import KEPT_DAYS
 from evennia_ai.core.safety.budget import DAY, CallState
 from evennia_ai.models import ModelCall
@@ -25,7 +26,8 @@ MARGIN_SECONDS = 3600  # a call that began before midnight may still be written 
 # Sums in the cache, some 20 MB of memory. Days beyond that are read each time.
 MOST_KEPT = 50_000
 COUNTED = {
-    "calls": Count("pk"),
+    # A call that several people pay for is a row for each; the others are shares of the first.
+    "calls": Count("pk", filter=~Q(key__endswith=SHARE)),
     "prompt": Sum("prompt_tokens"),
     "completion": Sum("completion_tokens"),
     "cost": Sum("cost_nano"),

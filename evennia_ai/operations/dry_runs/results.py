@@ -91,7 +91,7 @@ def side_of(
         ended or (recorded["why"] if recorded is not None else ""),
         tuple(map(_deed, dry.intents)),
         recorded,
-        turn.model_calls,
+        turn.spent.calls,
         stand_in.clock.seconds() - turn.began_seconds,
         cost_of(spent),
     )

@@ -15,16 +15,17 @@ from typing_extensions import TypedDict
 
 from evennia_ai.a2a_client.agents import RemoteStatus
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger.reading import read_total
+from evennia_ai.budget.ledger.reading import count_unpriced, read_total
 from evennia_ai.core.safety.budget import BudgetAccount, Total, period_of, start_of
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan, Scope
 from evennia_ai.core.text.words import counted, money, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.models import PeerTask, RemoteTask, missing_tables
+from evennia_ai.operations.budget.caps import known_cost
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note
-from evennia_ai.operations.times import iso
+from evennia_ai.operations.times import clock_of, iso
 from evennia_ai.runtime import services
 from evennia_ai.tasks import peer_store, remote_tasks
 
@@ -124,6 +125,7 @@ class PeerRow(TypedDict):
     cost_month: Annotated[
         float, note("Cost of this month in US dollars, as far as prices are known.")
     ]
+    unpriced_calls: Annotated[int, note("Model calls of this month without a known price.")]
 
 
 class PeerTaskRow(TypedDict):
@@ -222,6 +224,7 @@ def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
         "tokens_allowed": _allowed(),
         "tokens_month": _tokens(month),
         "cost_month": month.cost_nano / NANO,
+        "unpriced_calls": count_unpriced(person, time.time()),
     }
 
 
@@ -243,15 +246,16 @@ def _task(task: PeerTask, names: dict[int, str], assistants: dict[int, str]) -> 
 
 def _peer_line(row: PeerRow) -> str:
     cap = f" of {number(row['tokens_allowed'])}" if row["tokens_allowed"] else ""
+    cost = known_cost(money(row["cost_month"]), row["cost_month"], row["unpriced_calls"])
     return (
         f"{row['account']}: {counted(row['tasks'], 'tasks')}, {row['unfinished']} under way; "
         f"{number(row['tokens_today'])}{cap} tokens today, {number(row['tokens_month'])} this "
-        f"month, {money(row['cost_month'])}"
+        f"month, {cost}"
     )
 
 
 def _task_line(row: PeerTaskRow) -> str:
     return (
-        f"  {row['made_at']}  {row['account']} asked {row['assistant']} ({row['number']}): "
-        f"{row['state']}"
+        f"  {clock_of(row['made_at'])}  {row['account']} asked {row['assistant']} "
+        f"({row['number']}): {row['state']}"
     )

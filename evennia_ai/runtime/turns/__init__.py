@@ -315,7 +315,7 @@ def _complete(
 def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
     used = work.usage + turn.usage
     return {
-        "calls": work.calls + turn.model_calls,
+        "calls": work.calls + turn.spent.calls,
         # Turns that were set aside do not end in the order in which they began.
         "ticks": max(work.ticks, turn.tick),
         "prompt_tokens": used.prompt_tokens,
@@ -327,7 +327,7 @@ def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
 
 def _count(work: Work, turn: Turn) -> None:
     work.usage = work.usage + turn.usage
-    work.calls += turn.model_calls
+    work.calls += turn.spent.calls
     work.ticks = max(work.ticks, turn.tick)
 
 

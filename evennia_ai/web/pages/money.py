@@ -147,7 +147,7 @@ def _no_cost(days: Sequence[SpentDay]) -> str:
     unpriced = sum(day["unpriced_calls"] for day in days)
     if not calls:
         return NOTHING
-    return UNPRICED if calls == unpriced else FREE
+    return UNPRICED if unpriced >= calls else FREE
 
 
 def _usage_table(
