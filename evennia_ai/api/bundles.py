@@ -57,24 +57,20 @@ class BundleLookBody(StrictMapping):
     """An assistant of another game, for a preview."""
 
     file = FileText(
-        max_length=LONGEST_FILE, help_text="The file exported by the other game, in base64."
+        "The file exported by the other game, in base64.", max_length=LONGEST_FILE, required=True
     )
-    key = Name(required=False, help_text="Its name in this game; by default the name in the file.")
+    key = Name("Its name in this game; by default the name in the file.")
     people = People(
-        required=False,
-        help_text="Accounts of this game by the names of the other game's players; everybody else "
-        "stays a stranger.",
+        "Accounts of this game by the names of the other game's players; everybody else "
+        "stays a stranger."
     )
 
 
 class BundleBody(BundleLookBody):
     """An assistant of another game."""
 
-    location = Text(max_length=100, required=False, help_text="The room where it is put.")
-    enable = Flag(
-        required=False,
-        help_text="True to start it at once; otherwise it stays silent until somebody starts it.",
-    )
+    location = Text("The room where it is put.", max_length=100)
+    enable = Flag("True to start it at once; otherwise it stays silent until somebody starts it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,23 +49,20 @@ class FileText(Text):
     """A field with a file in base64."""
 
     pattern, wrong = "^[A-Za-z0-9+/]+={0,2}$", "This must be a file in base64."
-
-    def __init__(self, **options: Any) -> None:
-        help_text = "The card's file, PNG or JSON, in base64."
-        super().__init__(**{"max_length": LONGEST_FILE, "help_text": help_text, **options})
+    usual = {"max_length": LONGEST_FILE}
 
 
 class CardBody(StrictMapping):
     """A character card."""
 
-    file = FileText()
+    file = FileText("The card's file, PNG or JSON, in base64.", required=True)
 
 
 class NewCardBody(CardBody):
     """A character card, from which an assistant is created."""
 
-    key = Name(required=False, help_text="Its name; by default the name in the card.")
-    location = Text(max_length=100, required=False, help_text="The room where it is put.")
+    key = Name("Its name; by default the name in the card.")
+    location = Text("The room where it is put.", max_length=100)
 
 
 class PackBody(Plain):
@@ -95,18 +92,14 @@ class PreviewQuery(StrictMapping):
     """The option to see what would change, without changing it."""
 
     preview = Word(
-        choices=["true", "false"],
-        required=False,
-        help_text="True to store nothing and only report what would be stored.",
+        "True to store nothing and only report what would be stored.", choices=["true", "false"]
     )
 
 
 class CardFormat(StrictMapping):
     """The format of a file."""
 
-    format = Word(
-        choices=list(cards.KINDS), required=False, help_text="Format of the card: `json` or `png`."
-    )
+    format = Word("Format of the card: `json` or `png`.", choices=list(cards.KINDS))
 
 
 @dataclass(frozen=True, slots=True)
