@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from evennia_ai.api.assistants import with_room
 from evennia_ai.api.base import require_found, set_location, view_for_long_bodies
 from evennia_ai.api.fields import Name, Plain, StrictMapping, Text, Word
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
 from evennia_ai.operations import Result
 from evennia_ai.operations.files import cards, lore_packs
 from evennia_ai.operations.result import ProblemKind, note
 
-TAG = "Cards and packs"
+TAG = Tag("Cards and packs", "Import and export of character cards and lore packs.")
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
 LONGEST_FILE = -(-MOST_BYTES // 3) * 4
 FILE = b64encode(b'{"name": "Edda", "description": "Edda copies old charts."}').decode()
@@ -39,10 +39,8 @@ CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged"
 
 
 # A body with a whole file in it is one object; a hundred parts leave room for brackets in texts.
-CardView, PackView = (
-    view_for_long_bodies(LONGEST_FILE + 10_000, 100),
-    view_for_long_bodies(LONGEST_PACK),
-)
+CardView = view_for_long_bodies(LONGEST_FILE + 10_000, 100)
+PackView = view_for_long_bodies(LONGEST_PACK)
 
 
 class FileText(Text):

@@ -93,17 +93,12 @@ class _Arguments(StrictMapping):
 def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
     if kind is None:
         return {}
-    field = kind()
-    if not isinstance(field, StrictMapping):
+    if not issubclass(kind, StrictMapping):
         description = getattr(kind, "described", {}).get("description", "")
-        # In `_kwargs` too, from which `deepcopy` builds it anew.
-        field.help_text = field._kwargs["help_text"] = description
-        field.required = True
-        return {WHOLE_BODY: field}
-    fields = dict(field.fields)
+        return {WHOLE_BODY: kind(description, required=True)}
+    fields = dict(kind().fields)
     if REVEAL in fields:
-        description = fields[REVEAL].help_text
-        fields[REVEAL] = Flag(description)
+        fields[REVEAL] = Flag(fields[REVEAL].help_text)
     return fields
 
 
