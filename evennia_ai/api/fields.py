@@ -60,7 +60,7 @@ class Nothing(StrictMapping):
     """A body or a query without any fields."""
 
 
-class Described(serializers.Field):
+class RequestField(serializers.Field):
     """A field that is optional unless `required=True`, with its description as first argument.
 
     Attributes:
@@ -74,7 +74,7 @@ class Described(serializers.Field):
         super().__init__(**options)
 
 
-class Text(Described, serializers.CharField):
+class Text(RequestField, serializers.CharField):
     """A text; unlike DRF's field it does not accept numbers."""
 
     pattern, wrong = TEXT, "This must contain visible text."
@@ -137,7 +137,7 @@ def _begin_with_a_letter(name: str) -> None:
         raise ValidationError("A name begins with a letter.")
 
 
-class Whole(Described, serializers.IntegerField):
+class Whole(RequestField, serializers.IntegerField):
     """A whole number; unlike DRF's field it does not accept text."""
 
     def to_internal_value(self, data: object) -> int:
@@ -148,7 +148,7 @@ class Whole(Described, serializers.IntegerField):
         return int(data)
 
 
-class Number(Described, serializers.FloatField):
+class Number(RequestField, serializers.FloatField):
     """A number; unlike DRF's field it does not accept text."""
 
     def to_internal_value(self, data: object) -> float:
@@ -158,7 +158,7 @@ class Number(Described, serializers.FloatField):
         return float(data)
 
 
-class Count(Described, serializers.IntegerField):
+class Count(RequestField, serializers.IntegerField):
     """A whole number in a URL: only digits."""
 
     usual = {"min_value": 0, "max_value": MOST_NUMBER}
@@ -171,7 +171,7 @@ class Count(Described, serializers.IntegerField):
         return int(str(data))
 
 
-class Flag(Described, serializers.BooleanField):
+class Flag(RequestField, serializers.BooleanField):
     """true or false; unlike DRF's field it does not accept words or numbers."""
 
     def to_internal_value(self, data: object) -> bool:
@@ -181,7 +181,7 @@ class Flag(Described, serializers.BooleanField):
         return data
 
 
-class Word(Described, serializers.ChoiceField):
+class Word(RequestField, serializers.ChoiceField):
     """One of a set of words."""
 
     def to_internal_value(self, data: object) -> Any:
@@ -191,7 +191,7 @@ class Word(Described, serializers.ChoiceField):
         return data
 
 
-class Plain(Described, serializers.DictField):
+class Plain(RequestField, serializers.DictField):
     """A mapping of any values."""
 
     child = serializers.JSONField()
@@ -207,7 +207,7 @@ class Plain(Described, serializers.DictField):
         return data
 
 
-class Many(Described, serializers.ListField):
+class Many(RequestField, serializers.ListField):
     """A list of values of one kind, its `child`."""
 
 
