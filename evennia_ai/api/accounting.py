@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, require, require_found
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result, control
 from evennia_ai.operations.audit import log
 from evennia_ai.operations.budget import caps
 from evennia_ai.operations.peers import overview
 
-RECORD, USE = "Record", "Usage"
+RECORD = Tag("Record", "The audit log, and the state of an assistant at any time.")
+USE = Tag("Usage", "Usage, and circuit breakers of the services.")
 
 
 def _record(call: Call) -> Result:

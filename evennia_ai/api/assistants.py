@@ -10,12 +10,12 @@ from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import page_of, require, set_location
 from evennia_ai.api.problems import raise_if_refused
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.assistants import creation, lifecycle, looks
 from evennia_ai.operations.result import ProblemKind, note
 
-TAG = "Assistants"
+TAG = Tag("Assistants", "Creating, showing, changing and removing assistants.")
 
 EDDA = {
     "key": "Edda",

@@ -17,7 +17,7 @@ from evennia_ai.api.assistants import MadeAssistant, made, with_room
 from evennia_ai.api.base import view_for_long_bodies
 from evennia_ai.api.cards import NO_BASE64, FileText, wrong_file
 from evennia_ai.api.fields import Flag, Name, Plain, StrictMapping, Text
-from evennia_ai.api.rows import ONE, Call, Operation, Route, Row
+from evennia_ai.api.rows import ONE, Call, Operation, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.assistants.creation import Creation
 from evennia_ai.operations.bundles import reading, writing
@@ -26,7 +26,7 @@ from evennia_ai.operations.bundles.writing import moving
 from evennia_ai.operations.result import ProblemKind, note
 from evennia_ai.runtime.game_thread import Steps
 
-TAG = "Moving"
+TAG = Tag("Moving", "Export and import of whole assistants between games.")
 # Bytes. In base64 a file is a third longer, and has to fit into one JSON body.
 MOST_SENT = 16_000_000
 LONGEST_FILE = -(-MOST_SENT // 3) * 4
@@ -57,24 +57,20 @@ class BundleLookBody(StrictMapping):
     """An assistant of another game, for a preview."""
 
     file = FileText(
-        max_length=LONGEST_FILE, help_text="The file exported by the other game, in base64."
+        "The file exported by the other game, in base64.", max_length=LONGEST_FILE, required=True
     )
-    key = Name(required=False, help_text="Its name in this game; by default the name in the file.")
+    key = Name("Its name in this game; by default the name in the file.")
     people = People(
-        required=False,
-        help_text="Accounts of this game by the names of the other game's players; everybody else "
-        "stays a stranger.",
+        "Accounts of this game by the names of the other game's players; everybody else "
+        "stays a stranger."
     )
 
 
 class BundleBody(BundleLookBody):
     """An assistant of another game."""
 
-    location = Text(max_length=100, required=False, help_text="The room where it is put.")
-    enable = Flag(
-        required=False,
-        help_text="True to start it at once; otherwise it stays silent until somebody starts it.",
-    )
+    location = Text("The room where it is put.", max_length=100)
+    enable = Flag("True to start it at once; otherwise it stays silent until somebody starts it.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ from typing import Annotated, Any
 from evennia_ai.api.assistants import with_room
 from evennia_ai.api.base import require_found, set_location, view_for_long_bodies
 from evennia_ai.api.fields import Name, Plain, StrictMapping, Text, Word
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.core.cards.character_card import MOST_BYTES, CharacterCard
 from evennia_ai.core.cards.lore_pack import LONGEST_PACK, MOST_ENTRIES, PACK_NAME
 from evennia_ai.operations import Result
 from evennia_ai.operations.files import cards, lore_packs
 from evennia_ai.operations.result import ProblemKind, note
 
-TAG = "Cards and packs"
+TAG = Tag("Cards and packs", "Import and export of character cards and lore packs.")
 MEDIA = {cards.JSON: "application/json", cards.PNG: "image/png"}
 LONGEST_FILE = -(-MOST_BYTES // 3) * 4
 FILE = b64encode(b'{"name": "Edda", "description": "Edda copies old charts."}').decode()
@@ -39,33 +39,28 @@ CHANGE = {"pack": "harbour", "added": 1, "changed": 0, "removed": 0, "unchanged"
 
 
 # A body with a whole file in it is one object; a hundred parts leave room for brackets in texts.
-CardView, PackView = (
-    view_for_long_bodies(LONGEST_FILE + 10_000, 100),
-    view_for_long_bodies(LONGEST_PACK),
-)
+CardView = view_for_long_bodies(LONGEST_FILE + 10_000, 100)
+PackView = view_for_long_bodies(LONGEST_PACK)
 
 
 class FileText(Text):
     """A field with a file in base64."""
 
     pattern, wrong = "^[A-Za-z0-9+/]+={0,2}$", "This must be a file in base64."
-
-    def __init__(self, **options: Any) -> None:
-        help_text = "The card's file, PNG or JSON, in base64."
-        super().__init__(**{"max_length": LONGEST_FILE, "help_text": help_text, **options})
+    usual = {"max_length": LONGEST_FILE}
 
 
 class CardBody(StrictMapping):
     """A character card."""
 
-    file = FileText()
+    file = FileText("The card's file, PNG or JSON, in base64.", required=True)
 
 
 class NewCardBody(CardBody):
     """A character card, from which an assistant is created."""
 
-    key = Name(required=False, help_text="Its name; by default the name in the card.")
-    location = Text(max_length=100, required=False, help_text="The room where it is put.")
+    key = Name("Its name; by default the name in the card.")
+    location = Text("The room where it is put.", max_length=100)
 
 
 class PackBody(Plain):
@@ -95,18 +90,14 @@ class PreviewQuery(StrictMapping):
     """The option to see what would change, without changing it."""
 
     preview = Word(
-        choices=["true", "false"],
-        required=False,
-        help_text="True to store nothing and only report what would be stored.",
+        "True to store nothing and only report what would be stored.", choices=["true", "false"]
     )
 
 
 class CardFormat(StrictMapping):
     """The format of a file."""
 
-    format = Word(
-        choices=list(cards.KINDS), required=False, help_text="Format of the card: `json` or `png`."
-    )
+    format = Word("Format of the card: `json` or `png`.", choices=list(cards.KINDS))
 
 
 @dataclass(frozen=True, slots=True)

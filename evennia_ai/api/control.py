@@ -10,13 +10,14 @@ from typing import Annotated, TypeVar
 from twisted.internet.defer import Deferred
 
 from evennia_ai.api import requests
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.assistants import TAG
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result, control
 from evennia_ai.operations.monitoring.status import Status, status
 from evennia_ai.operations.result import note
 from evennia_ai.operations.rights.acts import for_all_allowed
 
-TAG, SAFETY = "Assistants", "Safety"
+SAFETY = Tag("Safety", "Stopping assistants at once, and clearing stops.")
 T = TypeVar("T")
 START_ALL = partial(control.set_all_enabled, enabled=True)
 SILENCE_ALL = partial(control.set_all_enabled, enabled=False)

@@ -113,7 +113,7 @@ def _handler(row: Row) -> Any:
         or _NOT_LETTERS.sub("_", row.summary.casefold().replace("'", "")),
         summary=row.summary,
         description=f"{row.details}\n\n{right}",
-        tags=[row.route.tag],
+        tags=[row.route.tag.name],
         auth=OPEN if row.is_open else ACCOUNT,
         request=_request(row.body),
         responses=_responses(row),

@@ -60,13 +60,28 @@ class Nothing(StrictMapping):
     """A body or a query without any fields."""
 
 
-class Text(serializers.CharField):
+class RequestField(serializers.Field):
+    """A field that is optional unless `required=True`, with its description as first argument.
+
+    Attributes:
+        usual: options of the kind, unless others are given.
+    """
+
+    usual: Mapping[str, Any] = {}
+
+    def __init__(self, help_text: str = "", **options: Any) -> None:
+        options = {"help_text": help_text, "required": False, **self.usual, **options}
+        super().__init__(**options)
+
+
+class Text(RequestField, serializers.CharField):
     """A text; unlike DRF's field it does not accept numbers."""
 
     pattern, wrong = TEXT, "This must contain visible text."
+    usual: Mapping[str, Any] = {"max_length": 2000}
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"max_length": 2000, **options})
+    def __init__(self, help_text: str = "", **options: Any) -> None:
+        super().__init__(help_text, **options)
         pattern, message = self.pattern, self.wrong
         if self.allow_blank:
             pattern, message = ANY, "A text must not contain NUL characters."
@@ -102,18 +117,17 @@ class TaskName(Text):
     """A caller's own name for a task, which can be used in a URL."""
 
     pattern, wrong = TASK_NAME, "Only the characters A-Z, a-z, 0-9 and . : _ - are allowed."
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"max_length": 64, **options})
+    usual = {"max_length": 64}
 
 
 class Name(Text):
     """A name that can be used in a URL."""
 
     pattern, wrong = NAME, 'A name begins with a letter, is one line, and has none of = , ; / ".'
+    usual = {"max_length": 60}
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"max_length": 60, **options})
+    def __init__(self, help_text: str = "", **options: Any) -> None:
+        super().__init__(help_text, **options)
         self.validators.append(_begin_with_a_letter)
 
 
@@ -123,7 +137,7 @@ def _begin_with_a_letter(name: str) -> None:
         raise ValidationError("A name begins with a letter.")
 
 
-class Whole(serializers.IntegerField):
+class Whole(RequestField, serializers.IntegerField):
     """A whole number; unlike DRF's field it does not accept text."""
 
     def to_internal_value(self, data: object) -> int:
@@ -134,7 +148,7 @@ class Whole(serializers.IntegerField):
         return int(data)
 
 
-class Number(serializers.FloatField):
+class Number(RequestField, serializers.FloatField):
     """A number; unlike DRF's field it does not accept text."""
 
     def to_internal_value(self, data: object) -> float:
@@ -144,11 +158,10 @@ class Number(serializers.FloatField):
         return float(data)
 
 
-class Count(serializers.IntegerField):
+class Count(RequestField, serializers.IntegerField):
     """A whole number in a URL: only digits."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"min_value": 0, "max_value": MOST_NUMBER, **options})
+    usual = {"min_value": 0, "max_value": MOST_NUMBER}
 
     def to_internal_value(self, data: object) -> int:
         """Validate digits."""
@@ -158,7 +171,7 @@ class Count(serializers.IntegerField):
         return int(str(data))
 
 
-class Flag(serializers.BooleanField):
+class Flag(RequestField, serializers.BooleanField):
     """true or false; unlike DRF's field it does not accept words or numbers."""
 
     def to_internal_value(self, data: object) -> bool:
@@ -168,7 +181,7 @@ class Flag(serializers.BooleanField):
         return data
 
 
-class Word(serializers.ChoiceField):
+class Word(RequestField, serializers.ChoiceField):
     """One of a set of words."""
 
     def to_internal_value(self, data: object) -> Any:
@@ -178,7 +191,7 @@ class Word(serializers.ChoiceField):
         return data
 
 
-class Plain(serializers.DictField):
+class Plain(RequestField, serializers.DictField):
     """A mapping of any values."""
 
     child = serializers.JSONField()
@@ -194,6 +207,10 @@ class Plain(serializers.DictField):
         return data
 
 
+class Many(RequestField, serializers.ListField):
+    """A list of values of one kind, its `child`."""
+
+
 def query_of(params: QueryDict, kind: type[StrictMapping]) -> dict[str, Any]:
     """Read the parameters of the query string.
 
@@ -203,7 +220,7 @@ def query_of(params: QueryDict, kind: type[StrictMapping]) -> dict[str, Any]:
     known = kind().fields
     query: dict[str, Any] = {}
     for name, values in params.lists():
-        if isinstance(known.get(name), serializers.ListField):
+        if isinstance(known.get(name), Many):
             query[name] = values
         elif len(values) > 1:
             raise ValidationError({name: ["This parameter occurs more than once."]})

@@ -8,17 +8,14 @@ from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import not_found, require_found, set_location
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.core.turn.goals import COMPLETED
 from evennia_ai.operations import Result
 from evennia_ai.operations.conversation import goals, talk
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.tools import held_back, running
 
-WORK = "Goals and tools"
-
-
-# ---- goals -------------------------------------------------------------------------------------
+WORK = Tag("Goals and tools", "Goals of an assistant, and its tools.")
 
 
 def _add_goal(call: Call) -> Result:

@@ -6,7 +6,7 @@ from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, look_of, require, require_found
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.conversation import talk
 from evennia_ai.operations.result import ProblemKind
@@ -14,10 +14,7 @@ from evennia_ai.operations.times import WHEN, span_of
 from evennia_ai.operations.turns import explaining
 from evennia_ai.operations.turns.traces import TracedPage
 
-TALK = "Talk"
-
-
-# ---- talk --------------------------------------------------------------------------------------
+TALK = Tag("Talk", "Conversations, and why a message was answered or not.")
 
 
 def _history(call: Call) -> Result:

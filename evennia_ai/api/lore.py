@@ -9,13 +9,13 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import page_of, set_location
 from evennia_ai.api.memory import KEY
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import Call, Route, Row
+from evennia_ai.api.rows import Call, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import lore
 from evennia_ai.operations.memory.rows import Remembered
 from evennia_ai.operations.result import ProblemKind, note
 
-TAG = "Lore"
+TAG = Tag("Lore", "Knowledge of the game's world, shared by all assistants.")
 NEW = {
     "text": "The lighthouse was built by the Guild of Cartographers.",
     "keywords": ["lighthouse", "guild"],

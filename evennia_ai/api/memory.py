@@ -10,12 +10,13 @@ from twisted.internet.defer import Deferred
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, look_of, set_location
 from evennia_ai.api.people import dbref_of, name_of
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import memories, upkeep
 from evennia_ai.operations.memory import rows as memory_rows
 
-TAG, SLEEP = "Memory", "Sleep"
+TAG = Tag("Memory", "Memories of assistants, for staff.")
+SLEEP = Tag("Sleep", "Sleep, in which assistants consolidate their memories.")
 KEY = "5f0c1d2e3a4b4c5d8e9f001122334455"
 
 MEMORY = {

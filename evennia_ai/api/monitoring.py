@@ -13,7 +13,7 @@ from evennia_ai.api.base import ApiView, not_found
 from evennia_ai.api.bodies import JsonRenderer, TextRenderer
 from evennia_ai.api.limits import Throttle, cache
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import Call, Route, Row
+from evennia_ai.api.rows import Call, Route, Row, Tag
 from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import NAME, Metrics
 from evennia_ai.core.typed_objects import Account
@@ -23,7 +23,7 @@ from evennia_ai.operations.rights import is_staff
 from evennia_ai.operations.rights.acts import NOT_YOURS
 from evennia_ai.runtime.web_requests import address_of, api_config
 
-TAG = "Monitoring"
+TAG = Tag("Monitoring", "Health and metrics for monitoring.")
 # Key and lifetime of the health report that callers over their limit get.
 KEPT, KEPT_SECONDS = "evennia_ai_api_health", 1
 CLOSED = f"This game shows no metrics; {NAME} opens them, with 'metrics': 'staff' or 'all'."

@@ -9,13 +9,14 @@ from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, look_of, next_of
 from evennia_ai.api.memory import MEMORY, REACHED, WITH_IT, named
 from evennia_ai.api.people import dbref_of, name_of
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import own, profiles
 from evennia_ai.operations.memory.rows import Export, ForgottenThing, OwnMemory
 from evennia_ai.operations.result import note
 
-TAG = "People"
+TAG = Tag("People", "Memories about people, for the people themselves and for staff.")
+OF_PERSON = f"{ONE}people/<ai_person:person>/memory/"
 EVERYBODY = "For every account, about itself."
 THING = {
     "id": "41",
@@ -210,9 +211,7 @@ ROWS = (
         needs=EVERYBODY,
     ),
     Row(
-        Route(
-            "GET", f"{ONE}people/<ai_person:person>/memory/", "their-memory", "show memories", TAG
-        ),
+        Route("GET", OF_PERSON, "their-memory", "show memories", TAG),
         _export,
         "Export what an assistant remembers about a person",
         "Everything stored about the person, with private words if `reveal` is true. "
@@ -223,13 +222,7 @@ ROWS = (
         query=requests.Revealing,
     ),
     Row(
-        Route(
-            "DELETE",
-            f"{ONE}people/<ai_person:person>/memory/",
-            "their-memory",
-            "change memories",
-            TAG,
-        ),
+        Route("DELETE", OF_PERSON, "their-memory", "change memories", TAG),
         lambda call: own.forget_everything(call.script, _person(call), by=call.by),
         "Delete everything an assistant remembers about a person",
         "Deletes everything, as the person could do themselves.",

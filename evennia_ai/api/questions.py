@@ -7,12 +7,12 @@ from twisted.internet.defer import Deferred
 from evennia_ai import operations
 from evennia_ai.api import requests
 from evennia_ai.api.base import not_found
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result
 from evennia_ai.operations.conversation.questions import Questions
 from evennia_ai.operations.rights import is_staff
 
-QUESTIONS = "Questions"
+QUESTIONS = Tag("Questions", "Questions that assistants ask people.")
 
 ASKED = {
     "number": 3,

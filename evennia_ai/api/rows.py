@@ -54,6 +54,13 @@ Operation = Callable[[Call], Any]
 """Returns a `Result`, a typed result, or a Deferred of one; may raise errors of `problems`."""
 
 
+class Tag(NamedTuple):
+    """A heading of the OpenAPI schema, and the sentence below it."""
+
+    name: str
+    description: str
+
+
 class Route(NamedTuple):
     """A method of a path, and the right that it needs.
 
@@ -69,7 +76,7 @@ class Route(NamedTuple):
     path: str
     name: str
     act: str
-    tag: str
+    tag: Tag
 
 
 @dataclass(frozen=True, slots=True)

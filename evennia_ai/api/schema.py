@@ -7,7 +7,6 @@ game's own drf-spectacular settings.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -65,25 +64,7 @@ TABLE: tuple[Row, ...] = (
     *bundles.ROWS,
 )
 
-TAGS: Mapping[str, str] = {
-    assistants.TAG: "Creating, showing, changing and removing assistants.",
-    control.SAFETY: "Stopping assistants at once, and clearing stops.",
-    settings.SETTINGS: "Settings, and the prompts that a model is sent.",
-    history.TALK: "Conversations, and why a message was answered or not.",
-    goals.WORK: "Goals of an assistant, and its tools.",
-    accounting.RECORD: "The audit log, and the state of an assistant at any time.",
-    accounting.USE: "Usage, and circuit breakers of the services.",
-    questions.QUESTIONS: "Questions that assistants ask people.",
-    memory.TAG: "Memories of assistants, for staff.",
-    people_memory.TAG: "Memories about people, for the people themselves and for staff.",
-    lore.TAG: "Knowledge of the game's world, shared by all assistants.",
-    bundles.TAG: "Export and import of whole assistants between games.",
-    cards.TAG: "Import and export of character cards and lore packs.",
-    memory.SLEEP: "Sleep, in which assistants consolidate their memories.",
-    monitoring.TAG: "Health and metrics for monitoring.",
-    tokens.TAG: "Access tokens for authentication.",
-}
-
+TAGS = tuple(dict.fromkeys(row.route.tag for row in TABLE))
 
 # The version of the API, not of the package: clients rely on it.
 VERSION = "1.0.0"
@@ -117,7 +98,7 @@ SETTINGS = {
     "TITLE": "AI assistants",
     "VERSION": VERSION,
     "DESCRIPTION": DESCRIPTION,
-    "TAGS": [{"name": name, "description": text} for name, text in TAGS.items()],
+    "TAGS": [tag._asdict() for tag in TAGS],
     "OAS_VERSION": "3.0.3",
     "ENFORCE_NON_BLANK_FIELDS": False,
     "APPEND_PATHS": {},

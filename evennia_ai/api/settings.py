@@ -5,7 +5,7 @@ from __future__ import annotations
 from evennia_ai.api import requests
 from evennia_ai.api.base import require, require_found
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import ONE, Call, Route, Row
+from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.operations import Result
 from evennia_ai.operations.audit import undoing
@@ -14,7 +14,8 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.settings import changing
 from evennia_ai.operations.settings.rows import SettingRow
 
-SETTINGS = "Settings"
+SETTINGS = Tag("Settings", "Settings, and the prompts that a model is sent.")
+ONE_SETTING = f"{ONE}configuration/<str:setting>/"
 
 ROW = {
     "name": "tick_rate",
@@ -33,9 +34,6 @@ MADE = {
     "by": "Tom",
     "changes": [{"name": "tick_rate", "old": 5, "value": 10}],
 }
-
-
-# ---- settings ----------------------------------------------------------------------------------
 
 
 def _configure(call: Call) -> Result:
@@ -98,9 +96,7 @@ ROWS = (
         answer={"message": "Edda: 2 settings are changed."},
     ),
     Row(
-        Route(
-            "GET", f"{ONE}configuration/<str:setting>/", "setting", "show configuration", SETTINGS
-        ),
+        Route("GET", ONE_SETTING, "setting", "show configuration", SETTINGS),
         _setting,
         "Show a setting of an assistant",
         "By its name, or a key within one, such as `execution_config.sub_agents_enabled`.",
@@ -108,7 +104,7 @@ ROWS = (
         answer=ROW,
     ),
     Row(
-        Route("DELETE", f"{ONE}configuration/<str:setting>/", "setting", "configure", SETTINGS),
+        Route("DELETE", ONE_SETTING, "setting", "configure", SETTINGS),
         _unset,
         "Reset a setting to its default",
         "Removes the assistant's own value; the game's value or the default applies again.",

@@ -23,14 +23,14 @@ from evennia_ai.api import people, requests
 from evennia_ai.api.base import ApiView, not_found
 from evennia_ai.api.limits import Throttle, of_address
 from evennia_ai.api.problems import problem
-from evennia_ai.api.rows import Call, Route, Row
+from evennia_ai.api.rows import Call, Route, Row, Tag
 from evennia_ai.core.typed_objects import Account
 from evennia_ai.models import AccessToken, TokenScope
 from evennia_ai.operations import Result
 from evennia_ai.operations.rights import refusal, token_store, tokens
 from evennia_ai.runtime.web_requests import address_of
 
-TAG = "Token"
+TAG = Tag("Token", "Access tokens for authentication.")
 SETTING = "tokens_per_minute"
 # Failed attempts that a name may have, as a multiple of the attempts of one address.
 FAILURES_FACTOR = 10

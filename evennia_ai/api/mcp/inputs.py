@@ -93,16 +93,12 @@ class _Arguments(StrictMapping):
 def _fields_of(kind: type[Field] | None) -> dict[str, Field]:
     if kind is None:
         return {}
-    field = kind()
-    if not isinstance(field, StrictMapping):
+    if not issubclass(kind, StrictMapping):
         description = getattr(kind, "described", {}).get("description", "")
-        # In `_kwargs` too, from which `deepcopy` builds it anew.
-        field.help_text = field._kwargs["help_text"] = description
-        return {WHOLE_BODY: field}
-    fields = dict(field.fields)
+        return {WHOLE_BODY: kind(description, required=True)}
+    fields = dict(kind().fields)
     if REVEAL in fields:
-        description = fields[REVEAL].help_text
-        fields[REVEAL] = Flag(required=False, help_text=description)
+        fields[REVEAL] = Flag(fields[REVEAL].help_text)
     return fields
 
 
@@ -111,10 +107,9 @@ def _in_path(name: str) -> Field:
     if name == "memory":
         description = "The `key` that list_lore shows."
     if schema["type"] == "integer":
-        return Whole(
-            min_value=schema["minimum"], max_value=schema["maximum"], help_text=description
-        )
-    return Text(max_length=200, help_text=description)
+        bounds = {"min_value": schema["minimum"], "max_value": schema["maximum"]}
+        return Whole(description, required=True, **bounds)
+    return Text(description, max_length=200, required=True)
 
 
 def _schema(field: Field) -> dict[str, Any]:
