@@ -1,7 +1,5 @@
 """Test cases for staff commands: command lines typed as in the game."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

@@ -1,7 +1,5 @@
 """A test case of questions: people with sessions, who log in, are asked, and log out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

@@ -1,7 +1,5 @@
 """A test case of people's rights: memories of Tom and Mira, and everything that is stored."""
 
-from __future__ import annotations
-
 import pickle
 from base64 import b64decode
 from typing import Any

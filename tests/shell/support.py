@@ -1,7 +1,5 @@
 """The base test case of the shell: a room with three people, and a model a test speaks for."""
 
-from __future__ import annotations
-
 import json
 import os
 import unittest

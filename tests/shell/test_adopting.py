@@ -1,7 +1,5 @@
 """`assistant adopt` and `assistant release`: NPCs of a game that have a mind for a while."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

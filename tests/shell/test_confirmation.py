@@ -1,7 +1,5 @@
 """Confirmation of dangerous tool calls by a person."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Acting unasked, for goals or on its own initiative."""
 
-from __future__ import annotations
-
 import json
 
 from evennia_ai import audit, operations

@@ -1,7 +1,5 @@
 """`propose_guideline`: proposed, confirmed by a person, recorded, and undone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import approvals

@@ -1,7 +1,5 @@
 """`hush`: players ask an assistant to be quiet in a room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Players who mute an assistant: it does not hear them, and they do not hear it."""
 
-from __future__ import annotations
-
 from evennia.utils.create import create_object
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """Pages to assistants by our command and by the game's own, and pages back."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import evennia

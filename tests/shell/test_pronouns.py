@@ -1,7 +1,5 @@
 """Pronouns of an assistant in texts for people, staff and the model."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.runtime import state

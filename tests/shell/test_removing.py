@@ -1,7 +1,5 @@
 """`assistant remove all`: nothing in the database names a class of ours, and the game goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock

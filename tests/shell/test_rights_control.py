@@ -1,7 +1,5 @@
 """Control over an assistant, which the lock `ai_control` of its body decides alone."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause, State
