@@ -21,10 +21,10 @@ NODS = "Ada nods and is quiet here for ten minutes."
 class HushTest(HearingTest):
     """Tom and Mira have the commands."""
 
+    cmdsets = (AssistantCmdSet,)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.recorded = record_of(self)
         self.forget()
 

@@ -16,11 +16,7 @@ NOOP = completion(None, ("noop", {}))
 class MuteTest(HearingTest):
     """Tom and Mira have the commands."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
-        self.forget()
+    cmdsets = (AssistantCmdSet,)
 
     def mute(self) -> None:
         operations.set_muted(self.ada_script, self.mira, True)
