@@ -5,8 +5,6 @@ scenario in the id of a message, which no model sees. So a proxy in front of the
 token, and replaces the words by the id, for this module's own model. The game itself is unchanged.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

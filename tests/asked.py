@@ -4,8 +4,6 @@ Both lists were written before any cue of a group of tools was chosen. The cues 
 first list; the second one measures how well they generalize.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any

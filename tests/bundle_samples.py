@@ -1,7 +1,5 @@
 """Minimal file of an assistant that moves between games."""
 
-from __future__ import annotations
-
 from evennia_ai.operations.bundles import file
 from evennia_ai.operations.bundles import parts as bundle_parts
 from evennia_ai.runtime.game_thread import finish

@@ -1,7 +1,5 @@
 """Counts Python calls, whose number does not depend on how busy the machine is."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Shared by all tests: the number of examples for properties, and the one database."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -4,8 +4,6 @@ Only tests that use Evennia's own test classes may import it, from their folder'
 lowest floors are tested without Django and Evennia.
 """
 
-from __future__ import annotations
-
 import atexit
 import fcntl
 import gc

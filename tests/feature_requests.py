@@ -3,8 +3,6 @@
 Collected from the issues, forums and wikis of other games, bots and agent frameworks, in our words.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -1,7 +1,5 @@
 """The architecture: rooms and floors of the package, and functions that find violations."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The tests of a hole have its id in their names: `test_hole_a2_...`. docs/safety_tests.md lists them.
 """
 
-from __future__ import annotations
-
 from tests.named_tests import Named, names_with_prefix
 
 HOLES = {

@@ -8,8 +8,6 @@ when it loads (`journeys/sitecustomize.py`). First every named test has to pass 
 place. The exit code is 1 if any test passes without its guard; each such test is named.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import gc

@@ -1,7 +1,5 @@
 """Finds tests by their names, for the tables of promises and their tests."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Container, Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Accounts that log in to games without a client, and the lines they are sent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

@@ -4,8 +4,6 @@ The titles are those of the "Top 10 for LLM Applications" of 2025 and of the "To
 Applications" of 2026; the rest is ours.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -6,8 +6,6 @@ runs a command, such as pytest, with one server that ends with it. With --defaul
 database on it, a different one in each process; without, only tests that ask for PostgreSQL do.
 """
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import json

@@ -3,8 +3,6 @@
 A separate module, since processes without pytest and without Django need it too.
 """
 
-from __future__ import annotations
-
 import os
 
 IS_THOROUGH = os.environ.get("EVENNIA_AI_TEST_PROFILE") == "thorough"

@@ -1,7 +1,5 @@
 """Promises of the first descriptions of this assistant, and the tests of each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

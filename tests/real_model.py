@@ -1,7 +1,5 @@
 """Marks of tests that need the embedded language model, and are skipped without it."""
 
-from __future__ import annotations
-
 import importlib.util
 
 import pytest

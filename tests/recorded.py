@@ -1,7 +1,5 @@
 """Collects the facts that are recorded in the audit log during a test."""
 
-from __future__ import annotations
-
 import unittest
 from typing import Any
 

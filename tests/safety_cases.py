@@ -3,8 +3,6 @@
 The tests of a case have its id in their names: `test_c6_...`. docs/safety_tests.md lists them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tests.named_tests import Named, names_with_prefix

@@ -6,8 +6,6 @@ built in the transaction of a class; changes of a test are rolled back, and each
 again. A later class that would build the same world gets the rows of the first.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 from unittest import mock
 

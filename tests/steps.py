@@ -5,8 +5,6 @@ of a text again and again pays for the whole rest each time, as the processor do
 regular expressions and other C functions is not counted.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import FrameType

@@ -1,7 +1,5 @@
 """The A2A server's settings, and a game without it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

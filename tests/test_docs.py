@@ -1,7 +1,5 @@
 """The documents: fresh tables, working links, valid snippets."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The errors of the package."""
 
-from __future__ import annotations
-
 import inspect
 import re
 

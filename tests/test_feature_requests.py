@@ -1,7 +1,5 @@
 """The table of feature requests is complete and names existing tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.feature_requests import REQUESTS, Request

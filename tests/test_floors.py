@@ -1,7 +1,5 @@
 """The architecture's rules: floors, sizes, docstrings. The plan is in `floors`."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import json

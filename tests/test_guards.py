@@ -1,7 +1,5 @@
 """The table of guards: each can be removed, and its test exists."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """OWASP's lists are complete, and each risk names existing tests."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

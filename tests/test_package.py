@@ -1,7 +1,5 @@
 """The package as other games see it: public names, pins, and the wheel."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

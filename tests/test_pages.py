@@ -1,7 +1,5 @@
 """Citations and links of the pages: decisions, sections, rooms and files exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The table of promises names existing tests."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.named_tests import find

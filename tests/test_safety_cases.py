@@ -1,7 +1,5 @@
 """Every safety case and every closed hole has a test."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests import holes, safety_cases

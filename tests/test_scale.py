@@ -1,7 +1,5 @@
 """The page on several machines: its compose file and its settings are valid."""
 
-from __future__ import annotations
-
 import re
 from ast import literal_eval
 from pathlib import Path

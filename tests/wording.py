@@ -1,7 +1,5 @@
 """Checks of notices to staff: the first line must be in plain words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """The look-up of hosts that others name, apart from the game's other threads."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor

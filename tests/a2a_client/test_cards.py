@@ -1,7 +1,5 @@
 """Cards of remote agents: the parts that are used, refused and pinned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """HTTP answers of a real server to a message, and whether work began before them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

@@ -1,7 +1,5 @@
 """A2A messages as they are sent, and the reading of any answer."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 from typing import Any

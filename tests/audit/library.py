@@ -4,8 +4,6 @@ They import its old cipher, which needs a package that nothing else here needs. 
 the library's new cipher of the same name, whose dependency Twisted brings along, takes its place.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 

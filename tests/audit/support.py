@@ -1,7 +1,5 @@
 """A script, a clock, and a database that commits, shared by tests of the record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

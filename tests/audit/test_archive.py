@@ -1,7 +1,5 @@
 """Archives of old events."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Writing the record: order, rollbacks, listeners, and the number of statements."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 from typing import Any

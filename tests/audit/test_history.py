@@ -1,7 +1,5 @@
 """The record as a state machine: no gaps, and all ways to read it agree."""
 
-from __future__ import annotations
-
 import unittest
 from collections import Counter
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Several server processes and threads that write one record."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator

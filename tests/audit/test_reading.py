@@ -1,7 +1,5 @@
 """Reading the record: versions, times, pages, and exports."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import timedelta

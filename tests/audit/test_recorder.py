@@ -1,7 +1,5 @@
 """The library's own test cases, run on our recorders, each test with its own database."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Stored events stay readable after the code has moved."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

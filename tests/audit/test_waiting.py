@@ -1,7 +1,5 @@
 """Events that wait to be written, and failures of the database."""
 
-from __future__ import annotations
-
 from collections import deque
 from typing import Any
 

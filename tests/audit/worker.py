@@ -5,8 +5,6 @@ Its act is `migrate`, or `keep` with a number and the counts of threads and even
 prints `done`.
 """
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from typing import Any

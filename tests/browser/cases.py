@@ -3,8 +3,6 @@
 Every text goes every way. A new way of speaking, such as a tool, is one row of `ROUTES`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

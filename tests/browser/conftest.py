@@ -4,8 +4,6 @@ Without a browser the tests are skipped, and pytest's summary says why; on CI th
 because `.ci/run` installs one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -4,8 +4,6 @@
 them from; the page checks most of them by a digest, so they are the original files.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from dataclasses import dataclass

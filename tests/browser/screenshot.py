@@ -5,8 +5,6 @@
 builds the demo game, starts it with the scripted model of the tests, and types as a newcomer would.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tempfile

@@ -5,8 +5,6 @@ noted. So are dialogs, frames, new windows, leaving the page, errors of its scri
 that set `window.scriptRan`, which the hostile texts of the tests try to do.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

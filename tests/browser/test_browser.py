@@ -1,7 +1,5 @@
 """The browser itself: loading of pages, and notice of all that the other tests say is absent."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Nothing an assistant says becomes a link or a tag in the webclient."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import unicodedata

@@ -1,7 +1,5 @@
 """The workbench in a real browser: accessibility, hostile texts, and every button."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 

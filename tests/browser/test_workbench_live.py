@@ -1,7 +1,5 @@
 """The workbench follows a running game, also over a reload of the page or of the game."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from time import monotonic, sleep
 from typing import Any

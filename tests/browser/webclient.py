@@ -4,8 +4,6 @@ Beside the transcript that every `Player` has, each message is kept as the page 
 a person reads it, and every element in it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic

@@ -1,7 +1,5 @@
 """A member of staff at the workbench, in a real browser."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress

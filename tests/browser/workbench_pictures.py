@@ -6,8 +6,6 @@ builds the demo game, starts it with the scripted model of the tests, plays a li
 pages as the game's owner.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Sample values and Hypothesis strategies that many tests share."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

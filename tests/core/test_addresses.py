@@ -1,7 +1,5 @@
 """Client addresses: the trusted proxies, and the networks that are counted as one."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.safety.addresses import (

@@ -1,7 +1,5 @@
 """Settings of the REST API, the workbench and webhooks."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

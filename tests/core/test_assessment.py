@@ -1,7 +1,5 @@
 """The difficulty of a task, by its words and by a model's estimate."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Audiences: the table of ways in which words leave, and the rule for all of them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

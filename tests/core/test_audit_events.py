@@ -1,7 +1,5 @@
 """Entries of the audit log: masking, bounds, and the sentence for each event."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Autonomous acts: the conditions of a beat, and the pace."""
 
-from __future__ import annotations
-
 from itertools import pairwise, product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings of the budget caps."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

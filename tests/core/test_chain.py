@@ -1,7 +1,5 @@
 """Chains of messages among assistants, whose costs and limits are counted as one."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.hearing import chain as chains

@@ -1,7 +1,5 @@
 """Settings of a channel."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.hearing.perception import (

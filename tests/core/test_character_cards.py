@@ -1,7 +1,5 @@
 """Character cards of all versions: reading, refusal, change, and export without loss."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from typing import Any

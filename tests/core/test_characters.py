@@ -1,7 +1,5 @@
 """Invisible characters, and marks that pile up on one letter."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

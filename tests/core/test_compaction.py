@@ -1,7 +1,5 @@
 """Compaction: the part of a conversation that is summed up, for each audience."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The seven contexts of a model call, and their settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

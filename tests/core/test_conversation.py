@@ -1,7 +1,5 @@
 """Events, calls and results as messages for the model."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The blame for failed turns: one person waits, and only failures of several lock the assistant."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Dates in words: as a prompt shows them, and as a stored fact keeps them."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 

@@ -1,7 +1,5 @@
 """The difference of two texts."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The sentence about everything that a stop cut off."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A message that game code reports and the game also sends counts once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

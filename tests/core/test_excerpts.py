@@ -1,7 +1,5 @@
 """Excerpts of a long text around the words that were asked for."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Settings of one tick: its steps, its calls, and its tools."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

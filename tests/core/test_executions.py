@@ -1,7 +1,5 @@
 """Events, log and sums of tool calls and ticks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Requests to the model about the journal at night, and the reading of its answers."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from typing import Any

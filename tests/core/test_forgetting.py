@@ -1,7 +1,5 @@
 """Removal of a person from texts, talk and summaries."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Texts for staff about a prompt that does not fit into the model's context."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.turn.fullness import ADVICE, Fullness

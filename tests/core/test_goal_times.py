@@ -1,7 +1,5 @@
 """Times of goals: reading, waiting, coming due, and being missed."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from datetime import UTC, datetime

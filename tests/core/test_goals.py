@@ -1,7 +1,5 @@
 """Goals of an assistant: their tree, order, progress and bounds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The note that answers a line, and the mending of a small model's answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

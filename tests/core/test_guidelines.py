@@ -1,7 +1,5 @@
 """An assistant's own guidelines: proposals, refusals, and their place in the prompt."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.safety.guidelines import (

@@ -1,7 +1,5 @@
 """The importance of a text by rules alone, without a model."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.memory.importance import heuristic

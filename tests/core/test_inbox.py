@@ -1,7 +1,5 @@
 """The inbox: a durable, bounded queue of events."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Journal entries: display, search by words, and trust."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo

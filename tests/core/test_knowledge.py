@@ -1,7 +1,5 @@
 """Journal entries taken apart, and those that only ask."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The state machine of the lockout, and its stored form."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

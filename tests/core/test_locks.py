@@ -1,7 +1,5 @@
 """Narrowing of Evennia lock expressions to admins."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

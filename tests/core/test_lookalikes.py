@@ -1,7 +1,5 @@
 """Names that people would take for one another."""
 
-from __future__ import annotations
-
 import string
 import unicodedata
 

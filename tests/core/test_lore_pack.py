@@ -1,7 +1,5 @@
 """Lore packs: reading, complete error reports, and writing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

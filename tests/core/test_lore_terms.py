@@ -1,7 +1,5 @@
 """Lore: the conditions and bounds under which it is told, and the lore books of cards."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Settings of the memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

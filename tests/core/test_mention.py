@@ -1,7 +1,5 @@
 """Mentions with @: who is addressed, and the speech without the address."""
 
-from __future__ import annotations
-
 import string
 
 import pytest

@@ -1,7 +1,5 @@
 """Reports of usage, shares of a cost, margins of estimates, and the price of an answer."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """The tools that a message needs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

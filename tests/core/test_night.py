@@ -1,7 +1,5 @@
 """The steps of a night, and the progress through them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notices to staff, whose first line is plain language."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Messages that were heard and need no answer."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pattern of a tick from three layers, each of which can only restrict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

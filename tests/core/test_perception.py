@@ -1,7 +1,5 @@
 """Trust of messages by the rules, in examples; which rule decides is in test_perception_table."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

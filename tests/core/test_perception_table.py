@@ -4,8 +4,6 @@ The oracle is `expected`, written from the specification as a tree of questions 
 whom?), where the rules themselves are a list.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations, product
 from typing import Any

@@ -1,7 +1,5 @@
 """Texts about the assistant itself, and recitals of its instructions."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Cleaning of model output into plain speech, without loss of meaning."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Judgement of messages on channels and in the room, in examples."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reduction of a value to plain data, and the refusal of what is none."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PNG files as chunks: valid, damaged, and malicious."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import struct

@@ -1,7 +1,5 @@
 """Portraits: a model's view of one being."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

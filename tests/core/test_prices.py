@@ -1,7 +1,5 @@
 """Prices of models, and the tokens that count."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from types import SimpleNamespace

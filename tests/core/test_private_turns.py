@@ -1,7 +1,5 @@
 """Private turns: the parts of a history that each person's turns are shown."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 

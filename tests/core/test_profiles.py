@@ -1,7 +1,5 @@
 """Profiles of beings: favour, its bands, and the known attributes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

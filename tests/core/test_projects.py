@@ -1,7 +1,5 @@
 """Projects: one is active, the others keep their context, and private ones stay private."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pronouns: as set, else by the game's gender, else "it"."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Questions to people: answers, texts, storage, end and order."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

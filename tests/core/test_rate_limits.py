@@ -1,7 +1,5 @@
 """Rate limits of answers to a person."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Reach of a deletion: memories that say the same, their sources and their conclusions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

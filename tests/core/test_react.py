@@ -1,7 +1,5 @@
 """The end of a loop, and the calls that may follow one another in a reply."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

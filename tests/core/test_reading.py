@@ -1,7 +1,5 @@
 """JSON in a model's reply, read once and within bounds."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

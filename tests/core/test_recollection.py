@@ -1,7 +1,5 @@
 """Memories: their audiences, their selection, and ids that no name can imitate."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

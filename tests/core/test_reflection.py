@@ -1,7 +1,5 @@
 """Reflection: the memories it draws on, and the requests to the model."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Settings of agents in other systems."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

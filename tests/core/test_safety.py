@@ -1,7 +1,5 @@
 """Loop detection: errors in a row, fingerprints of calls, and each check alone."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

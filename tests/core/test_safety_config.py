@@ -1,7 +1,5 @@
 """Settings of safety: accepted values, and refusals that name the path (L2)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Loop detection over many operations: cascades, mixtures, storage, and bounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from itertools import combinations

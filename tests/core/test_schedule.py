@@ -1,7 +1,5 @@
 """The schedule of sleep."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime, timedelta
 from typing import Any

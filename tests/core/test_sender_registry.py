@@ -1,7 +1,5 @@
 """Known senders, and the conversations that go on."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

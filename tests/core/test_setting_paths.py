@@ -1,7 +1,5 @@
 """Paths and accepted values of all settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

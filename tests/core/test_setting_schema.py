@@ -1,7 +1,5 @@
 """The schema of a setting: its description, typed texts, and strict validation."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Any, ClassVar, Literal, Self
 

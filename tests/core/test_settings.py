@@ -1,7 +1,5 @@
 """The catalogue of all settings."""
 
-from __future__ import annotations
-
 import ast
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Small groups of settings: accepted values, and refusals."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

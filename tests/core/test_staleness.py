@@ -1,7 +1,5 @@
 """The ways in which an answer can come too late, and their settings."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.hearing.staleness import StaleAnswers, Staleness

@@ -1,7 +1,5 @@
 """Tasks that other assistants hand over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Cleaning of text to and from the model."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Token counts, estimates, and the part of a history that fits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

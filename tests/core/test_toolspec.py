@@ -1,7 +1,5 @@
 """Tools, calls and results as values."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

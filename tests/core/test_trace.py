@@ -1,7 +1,5 @@
 """Traces of turns: plain data without prompts or private words, and bounded."""
 
-from __future__ import annotations
-
 import json
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace

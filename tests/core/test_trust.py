@@ -1,7 +1,5 @@
 """Trust in a message."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A turn: its usage, its events, and its place in a chain."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The text that begins a turn, in which a name can pose as nothing else."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

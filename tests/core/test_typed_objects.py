@@ -1,7 +1,5 @@
 """The shapes of Evennia's objects: names and types, and nothing that could run."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from typing import is_typeddict

@@ -1,7 +1,5 @@
 """Validation of service addresses."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.text.web_addresses import UrlFault, url_fault

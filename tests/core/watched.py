@@ -1,7 +1,5 @@
 """Helpers that feed calls and their outcomes to a safety monitor."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.safety.monitor import Caution, Halt, SafetyMonitor, Verdict

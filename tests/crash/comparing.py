@@ -4,8 +4,6 @@ Nothing here uses the package's own folding of events or its memory: the values 
 attribute rows, and the expected ones are computed again from the events, one by one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The process that plays scenes, shared by all tests of a module."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 No connection stays open here, because the process that makes copies forks.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

@@ -10,8 +10,6 @@ It answers each line, the name of a scene, with a line of JSON. While it forks, 
 thread and no open connection.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

@@ -1,7 +1,5 @@
 """Scenes with a fault that must be found: something is not recorded, or not in one transaction."""
 
-from __future__ import annotations
-
 from evennia_ai import audit
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.runtime import state

@@ -1,7 +1,5 @@
 """The moments at which a process can be killed: around each write, commit and effect."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

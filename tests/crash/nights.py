@@ -1,7 +1,5 @@
 """Nights that are cut off: after any moment, the next morning is as if nothing had happened."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One moment of one scene: played in a child that is killed, and checked in another process."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The scenes, each played once for every moment at which its server can be killed."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping

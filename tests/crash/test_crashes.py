@@ -1,7 +1,5 @@
 """A server that is killed between any two of its writes leaves a true record."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

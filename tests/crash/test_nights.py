@@ -1,7 +1,5 @@
 """A server that is killed between any two writes of a night loses and doubles nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

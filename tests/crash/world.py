@@ -4,8 +4,6 @@ Each line that Tom or Mira is told goes at once into a file beside the database,
 the process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The endpoint programs, each started once, and a pool that asks them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ aimock speaks the protocols of OpenAI, Anthropic and Ollama. The LiteLLM proxy i
 translates our requests into each of them and back, as it does for an owner of such a model.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

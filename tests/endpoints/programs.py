@@ -4,8 +4,6 @@
 versions that the files beside this one pin.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

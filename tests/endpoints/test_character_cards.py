@@ -3,8 +3,6 @@
 `make endpoints` installs it; without it or node these tests are skipped.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

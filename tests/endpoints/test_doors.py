@@ -1,7 +1,5 @@
 """Every door to a model: talk, tool calls, errors in the service's own words, and token counts."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

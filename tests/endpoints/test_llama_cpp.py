@@ -1,7 +1,5 @@
 """llama.cpp's own server as an endpoint: that of the embedded model, asked with its key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

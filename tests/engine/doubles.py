@@ -1,7 +1,5 @@
 """A model, a toolbox and a checkpoint store in memory, and a driver for coroutines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The limit checkpoint: its decision in each mode, its questions and its records."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The toolbox of a dry run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec

@@ -1,7 +1,5 @@
 """The last word of a turn that a limit ended."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.hearing.inbox import OWN

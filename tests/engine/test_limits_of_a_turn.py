@@ -1,7 +1,5 @@
 """The limits of one turn: where each is asked, what a yes grants, and how a no ends it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

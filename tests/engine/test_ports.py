@@ -1,7 +1,5 @@
 """The values of the engine's ports."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """The ReAct loop: its steps, their order, and why it ends."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A model that recites its instructions is corrected once; the second time it stays silent."""
 
-from __future__ import annotations
-
 from evennia_ai.core.safety.persona import REFUSAL
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.engine.ports import Reply

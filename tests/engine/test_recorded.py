@@ -1,7 +1,5 @@
 """The turn's record of what came of each call."""
 
-from __future__ import annotations
-
 from itertools import count
 
 from evennia_ai.core.turn.toolspec import ToolCall

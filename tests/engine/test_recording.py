@@ -1,7 +1,5 @@
 """The recording of a turn: all that went to the model and came back, and how it ended."""
 
-from __future__ import annotations
-
 from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Wrappers around the running of a tool: note, cache, retries, breaker, time, privacy."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

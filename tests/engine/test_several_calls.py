@@ -1,7 +1,5 @@
 """Several calls in one reply: what is run, and what the context has room for."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """One tick of the engine."""
 
-from __future__ import annotations
-
 from evennia_ai.core.hearing.perception import Overheard
 from tests.core.samples import make_event
 from tests.engine.doubles import HELLO, Stage, reply

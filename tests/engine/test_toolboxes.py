@@ -1,7 +1,5 @@
 """Wrappers of a toolbox that decide which tools are offered and allowed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

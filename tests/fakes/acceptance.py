@@ -1,7 +1,5 @@
 """The faults for which some service would refuse a conversation."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ something, and answers by the tool of the same name, repeating the words, so tha
 whose question an answer belongs to. Once that message has been answered it has nothing to add.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -3,8 +3,6 @@
 `openai_server` carries a behaviour out over HTTP; `answers` composes the answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any

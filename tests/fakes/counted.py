@@ -1,7 +1,5 @@
 """The scripted model in this process: the same answers and the same count as over HTTP."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -15,8 +15,6 @@ The ports differ so that the model's can refuse connections while the control go
 fields are those of `behaviour.Behaviour`. `FakeModel` in `handle` is the client of all this.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -3,8 +3,6 @@
 It is not the process's global reactor, which tests of the shell drive in the main thread.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The scripted model server's record of its calls, and waiting for more of them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The scripted model server, seen through the real OpenAI client where possible."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import urllib.request

@@ -1,7 +1,5 @@
 """The official A2A client as a peer with an account of its own, and raw requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

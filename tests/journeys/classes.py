@@ -1,7 +1,5 @@
 """Other base classes for a game's characters, objects and rooms."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

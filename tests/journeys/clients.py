@@ -4,8 +4,6 @@ Both clients only read while a test waits for something; text that arrives in be
 socket. `expect` searches the text after the last match, so every line is matched at most once.
 """
 
-from __future__ import annotations
-
 import asyncio
 import html
 import json

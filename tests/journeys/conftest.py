@@ -1,7 +1,5 @@
 """Games for the journeys: one database built per test run, one game started per module."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The mother process from which a test worker forks its games' processes, started when needed."""
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -5,8 +5,6 @@ commands and sends its orders without it. `GameFolder` functions make the folder
 `evennia --init` game, or this repository's own game.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

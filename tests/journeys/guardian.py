@@ -6,8 +6,6 @@ waits for the end of its standard input, which comes when the process at the oth
 dies, even by SIGKILL; then it kills every process whose command line names FOLDER.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

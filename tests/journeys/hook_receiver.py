@@ -1,7 +1,5 @@
 """A web server for the push notifications of tasks, with answers that a test sets."""
 
-from __future__ import annotations
-
 import hmac
 import json
 import threading

@@ -1,7 +1,5 @@
 """The lines of the library's residents, as patterns to search a transcript for."""
 
-from __future__ import annotations
-
 import re
 
 from tests.fakes.answers import compose_reply

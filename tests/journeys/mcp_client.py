@@ -1,7 +1,5 @@
 """The official MCP client, as an owner's coding assistant uses it, and raw requests."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Awaitable, Callable

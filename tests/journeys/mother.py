@@ -11,8 +11,6 @@ command line. The requester gets a fork's process id, and then its exit code. Th
 the holder of its standard input.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

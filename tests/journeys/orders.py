@@ -4,8 +4,6 @@ The launcher imports all of Evennia and of the game for each order, which takes 
 order itself. Journeys that are about the launcher call it: to start, to install and to remove.
 """
 
-from __future__ import annotations
-
 import pickle
 import socket
 from collections.abc import Sequence

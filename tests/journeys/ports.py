@@ -5,8 +5,6 @@ restart, and the system may by then have given them to an outgoing connection. T
 those.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random

@@ -4,8 +4,6 @@ An end is waited for on the process itself (a pidfd), a log line on a `tail -F` 
 file. Only processes whose command line names the game's own folder are ever signalled.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import select

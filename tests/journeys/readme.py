@@ -10,8 +10,6 @@ A python block's lines that its file already has show the place: the new ones go
 before them, or before the first. A block without such lines goes to the file's end.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

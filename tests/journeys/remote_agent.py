@@ -4,8 +4,6 @@ Its behaviour is set at `/control`, and `/heard` returns all that it received. A
 through `Agent`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

@@ -4,8 +4,6 @@ The engine is the one that its command line runs. All faults are collected, so t
 shows each of them once, with a line of curl that repeats it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ the portal starts a server while the one before still ends: the new one waits he
 quick an import it would find its port taken.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 All of it goes through the owner's own `py` command, as an owner would do it.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

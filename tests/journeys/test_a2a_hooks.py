@@ -1,7 +1,5 @@
 """Push notifications of tasks: receivers that answer, fail, hang, and redirect."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from uuid import uuid4

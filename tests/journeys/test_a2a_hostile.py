@@ -1,7 +1,5 @@
 """A hostile peer: floods, huge requests, open streams; each is refused, and the game goes on."""
 
-from __future__ import annotations
-
 import base64
 import json
 import time

@@ -1,7 +1,5 @@
 """Questions of an assistant to a peer, and their answers, also after a kill of the server."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """A guard of EvAdventure is adopted, talks, is killed in combat and revived, and is released."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two assistants within earshot: a talk between them always ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from time import monotonic
 from typing import Any

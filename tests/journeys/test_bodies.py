@@ -1,7 +1,5 @@
 """Assistants that are puppeted, in a bag or nowhere."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Caps on the use of assistants in a running game: reached, raised, shared, and kept."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Two hundred players in one room, all talking."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """A game whose assistants have models behind the LiteLLM proxy, by three protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A model that fails in every way a server can: the game goes on and the player is told."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A model that fails now and then in a running game: almost every question is answered."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Forks of the mother: like processes of their own, and ended with their requester."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

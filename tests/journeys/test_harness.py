@@ -1,7 +1,5 @@
 """The harness itself: a bare Evennia game, driven the way the journeys drive ours."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

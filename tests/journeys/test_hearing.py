@@ -1,7 +1,5 @@
 """Messages that are answered in a live game: each stock command, by telnet and webclient."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

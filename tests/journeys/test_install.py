@@ -1,7 +1,5 @@
 """Another game gets an assistant by README's steps, and nothing besides."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A burst of lines, and a reload while messages wait."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

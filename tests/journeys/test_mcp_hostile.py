@@ -1,7 +1,5 @@
 """A running game's MCP server under attack, and over reloads."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

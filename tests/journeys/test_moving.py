@@ -1,7 +1,5 @@
 """An assistant moves from one real game to another, where ids mean somebody else."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

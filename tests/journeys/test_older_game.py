@@ -5,8 +5,6 @@
 an open question to staff, Brass is stopped, and there is a line of lore.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from collections.abc import Iterator

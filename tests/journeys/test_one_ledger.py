@@ -1,7 +1,5 @@
 """Two games that share a ledger, set up as docs/scale.md says: one cap over both."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """A program operates an assistant over HTTP while people talk to it by telnet."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

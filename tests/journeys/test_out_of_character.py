@@ -1,7 +1,5 @@
 """Staff operate assistants out of character: by telnet, by webclient, and after a crash."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

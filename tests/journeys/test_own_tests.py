@@ -1,7 +1,5 @@
 """The tests that the documents show run by Evennia's own command."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

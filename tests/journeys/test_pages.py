@@ -1,7 +1,5 @@
 """Pages to assistants, with and without an account of their own, and between players."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The reading of README's install steps."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.journeys.readme import Step, insert_lines, install_checkout, read_steps

@@ -1,7 +1,5 @@
 """Questions answered by the embedded language model itself: no key, no network, no script."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A game with MCP servers that is reloaded again and again."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Memory in a real game: the store on the disk, reloads, kills, nights, privacy."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from typing import Any

@@ -1,7 +1,5 @@
 """A game gets assistants, and removes them and the package without a trace."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """No question is lost, and none is answered twice, over kills, reloads and stops."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

@@ -1,7 +1,5 @@
 """An assistant in a game of descriptions and masks, set up as rpsystem's documentation says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

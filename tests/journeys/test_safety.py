@@ -1,7 +1,5 @@
 """Stops, locks, hushing and limits in a running game."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The OpenAPI schema against the running server, for people of different rights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A small soak of two games that share a ledger, while workers and servers are killed."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

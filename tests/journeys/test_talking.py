@@ -1,7 +1,5 @@
 """Talking to Ada when everything works, over telnet and over the webclient."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

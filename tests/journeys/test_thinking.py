@@ -1,7 +1,5 @@
 """Several steps in one turn: tools of all kinds, a crash in between, and questions."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Two games whose assistants ask each other: chains end, and both ledgers agree."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The guided `assistant create`, used by a clumsy owner over telnet."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.fakes.handle import FakeModel

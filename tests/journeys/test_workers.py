@@ -1,7 +1,5 @@
 """Workers beside a real game on PostgreSQL: vectors, nights, kills, stops, and reports."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

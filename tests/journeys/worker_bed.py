@@ -1,7 +1,5 @@
 """A game on PostgreSQL, workers beside it, and a model that answers the calls of nights."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Nights whose model calls are made by workers: the evening, the night, and the next morning."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The acts of a server process with the ledger; loaded once Django is set up."""
 
-from __future__ import annotations
-
 import json
 import random
 import sys

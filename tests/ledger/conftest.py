@@ -1,7 +1,5 @@
 """Databases for real server processes, and those processes."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The acts of a server process with its game's name in a shared ledger, one for each line."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

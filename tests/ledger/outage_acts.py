@@ -1,7 +1,5 @@
 """Acts of one server process with a shared ledger that goes away and comes back."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

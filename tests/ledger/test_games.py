@@ -1,7 +1,5 @@
 """Two games with a database each and one ledger, as real processes on a real PostgreSQL."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

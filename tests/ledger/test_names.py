@@ -1,7 +1,5 @@
 """Names of games in a shared ledger, with real processes and a database for each game."""
 
-from __future__ import annotations
-
 from tests.ledger.conftest import Games, Worker
 from tests.ledger.test_games import CALL_TOKENS, HARBOUR, LANTERN
 

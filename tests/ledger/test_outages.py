@@ -1,7 +1,5 @@
 """Outages of a shared ledger at bad moments: nothing is released twice, no cap is passed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

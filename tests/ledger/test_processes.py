@@ -1,7 +1,5 @@
 """Several server processes and threads on one database and one cap."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

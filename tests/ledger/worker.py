@@ -5,8 +5,6 @@ database that the environment names, begins at a line on stdin, and prints its r
 JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

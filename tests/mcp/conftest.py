@@ -1,7 +1,5 @@
 """A running reactor, a connected server, and a watch on programs that end."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

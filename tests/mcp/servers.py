@@ -4,8 +4,6 @@ Each is written with the official SDK. Where LIFELINE names a port of the test, 
 connection to it, so that the test notices its end, whatever the cause.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

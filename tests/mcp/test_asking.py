@@ -1,7 +1,5 @@
 """The words by which people decide on a call of a server's tool."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

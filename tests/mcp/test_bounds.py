@@ -1,7 +1,5 @@
 """Bounds on what a server sends: answers, complaints, bodies."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

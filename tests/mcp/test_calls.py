@@ -1,7 +1,5 @@
 """A connected server: its tools as the model sees them, and the results of calls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

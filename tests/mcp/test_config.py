@@ -1,7 +1,5 @@
 """The setting EVENNIA_AI_MCP_SERVERS: read strictly, its secrets never shown."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

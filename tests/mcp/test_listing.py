@@ -1,7 +1,5 @@
 """The tools of a server: names that every provider takes, schemas that can be sent, bounds."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Literal
 

@@ -1,7 +1,5 @@
 """Tools that differ from what was allowed: held back, shown, and offered once allowed."""
 
-from __future__ import annotations
-
 import copy
 import json
 from random import Random

@@ -1,7 +1,5 @@
 """The toolbox with the servers' tools: which tool runs, and under which locks."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any

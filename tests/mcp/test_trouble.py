@@ -1,7 +1,5 @@
 """Servers that hang, break, end and come back: the outcome of calls, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -3,8 +3,6 @@
 The rights go to docs/rights_mcp.md; EVENNIA_AI_WRITE_TABLES=1 writes it anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

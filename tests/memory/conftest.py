@@ -1,7 +1,5 @@
 """The game's tables, and a PostgreSQL server of our own, for tests of stores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -4,8 +4,6 @@ python -m tests.memory.old_game make FOLDER COUNT    runs in a tree of the old c
 python -m tests.memory.old_game move FOLDER COUNT    migrates, moves, and prints the result
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """The former folder of vectors, written by Qdrant's own client."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from hashlib import sha256

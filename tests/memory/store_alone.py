@@ -3,8 +3,6 @@
 python -m tests.memory.store_alone FOLDER
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -7,8 +7,6 @@ the problem found, or "". Django is set up once: each victim is a fork of this p
 connection of its own to a real file of SQLite.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """Memories, embedding models and stores of every kind, shared by tests of stores."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter

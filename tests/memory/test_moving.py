@@ -1,7 +1,5 @@
 """Moving vectors from the former folder into the table."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pickle

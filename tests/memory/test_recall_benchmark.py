@@ -1,7 +1,5 @@
 """The recall benchmark: validation of its file, and agreement of its figures with prompts."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

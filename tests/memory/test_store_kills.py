@@ -1,7 +1,5 @@
 """Processes killed while they remember or move: nothing is lost, all stays consistent."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

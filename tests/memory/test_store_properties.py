@@ -4,8 +4,6 @@ A search reads an index in memory. A row that stayed in it too long would tell w
 corrected, or meant for others.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory

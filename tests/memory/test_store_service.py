@@ -1,7 +1,5 @@
 """The service of a store: it never blocks the reactor, nor raises while a store is down."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading

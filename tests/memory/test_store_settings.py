@@ -1,7 +1,5 @@
 """Settings of the store, their errors, and that using it contacts nobody."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

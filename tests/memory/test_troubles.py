@@ -1,7 +1,5 @@
 """Real database failures: each becomes one sentence of advice, and each can end."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

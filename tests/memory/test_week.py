@@ -1,7 +1,5 @@
 """The results of a scripted week of five players: seven nights and twenty questions."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

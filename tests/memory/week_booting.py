@@ -1,7 +1,5 @@
 """Django and Evennia with an empty database and a memory store, in a folder of their own."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Ada's clock is moved by hand; threads take real time, and are waited for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any

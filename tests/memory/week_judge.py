@@ -1,7 +1,5 @@
 """The judgement of answers to the twenty questions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Spoken to, it says thank you the way it was spoken to. At night it extracts what
 the shape of the sentences alone; it makes nothing up, and knows nothing of the questions.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

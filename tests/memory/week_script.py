@@ -4,8 +4,6 @@ Small talk, made by a seeded generator, surrounds the facts: debts, promises and
 which change during the week, and rumours. All of it is the same every time.
 """
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Copies of this checkout to run the launcher in, as if newly cloned."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Background programs and the portal's line, each with a real program at the other end."""
 
-from __future__ import annotations
-
 import pickle
 import signal
 import socket

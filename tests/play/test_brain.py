@@ -1,7 +1,5 @@
 """The start of the embedded model in the background."""
 
-from __future__ import annotations
-
 import fcntl
 import sys
 from pathlib import Path

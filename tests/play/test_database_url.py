@@ -1,7 +1,5 @@
 """`make play DATABASE_URL=...`: the address, and a game on a real PostgreSQL."""
 
-from __future__ import annotations
-
 import stat
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The launcher's view of the machine: interpreters, environments, other programs, their logs."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

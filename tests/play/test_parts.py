@@ -1,7 +1,5 @@
 """The launcher's smaller parts: accounts, checks, reports and summaries."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

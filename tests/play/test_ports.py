@@ -1,7 +1,5 @@
 """The choice of the game's ports: requested, kept from the last start, or free."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -1,7 +1,5 @@
 """The check of the database, which is skipped where nothing has changed since the last one."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections.abc import Callable

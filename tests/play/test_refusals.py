@@ -1,7 +1,5 @@
 """Refusals to open the game: one sentence each, and nothing left half done."""
 
-from __future__ import annotations
-
 import ast
 import os
 import socket

@@ -1,7 +1,5 @@
 """The launcher itself, from a fresh copy of the checkout to a game that players log in to."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import re

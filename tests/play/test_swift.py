@@ -1,7 +1,5 @@
 """The fast import of Evennia's grammar, which a reloaded server must not use."""
 
-from __future__ import annotations
-
 import fcntl
 import shutil
 import subprocess

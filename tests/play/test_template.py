@@ -1,7 +1,5 @@
 """The template of the empty database, which must equal the result of `migrate`."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import subprocess

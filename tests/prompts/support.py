@@ -1,7 +1,5 @@
 """Helpers of the tests of prompts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.turn.contexts import CONTEXTS, ContextType

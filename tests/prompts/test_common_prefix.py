@@ -1,7 +1,5 @@
 """The common beginning of successive prompts, which a provider's cache finds again."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

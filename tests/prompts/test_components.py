@@ -1,7 +1,5 @@
 """The nine components, and those that a game may put between them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The composed prompt: head, examples, history, and what the turn added."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

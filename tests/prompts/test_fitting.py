@@ -1,7 +1,5 @@
 """The size of a prompt: it keeps within the model's context, or says that it cannot."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Placeholders in braces: known ones are filled in, all else stays."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 

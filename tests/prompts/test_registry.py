@@ -1,7 +1,5 @@
 """Prompt settings of the game and of one assistant, and the inputs built from both."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A breaker and a cache on a clock that a test moves."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.resilience import CircuitBreaker, ToolResultCache

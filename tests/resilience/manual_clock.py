@@ -1,7 +1,5 @@
 """A manual clock, and a breaker's configuration that makes for short examples."""
 
-from __future__ import annotations
-
 from evennia_ai.resilience import CircuitBreakerConfig
 
 BREAKER_CONFIG = CircuitBreakerConfig(

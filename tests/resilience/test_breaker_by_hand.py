@@ -1,7 +1,5 @@
 """A breaker taken in hand: opened, isolated, only counting, and reset."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

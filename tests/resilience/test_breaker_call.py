@@ -1,7 +1,5 @@
 """Calls through the breaker: values, errors, Deferreds, coroutines and blocks."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The breaker against a plain reference that stores its state and moves it at every step."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Cache keys: the same for the same call, different for any other."""
 
-from __future__ import annotations
-
 import re
 from collections import OrderedDict
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """The cache against a plain reference: a list in the order of use, and a list of executions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The cache by examples: look-up, scopes, times, bound and ownership."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

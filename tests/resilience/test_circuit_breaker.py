@@ -1,7 +1,5 @@
 """The breaker by examples: its states, its figures, its settings and the registry."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, replace

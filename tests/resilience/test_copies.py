@@ -1,7 +1,5 @@
 """Copies of values: frozen ones are kept, plain ones copied, others refused."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import dataclass
 from enum import Enum

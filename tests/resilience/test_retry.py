@@ -1,7 +1,5 @@
 """Retries: after which errors, how often, and after which waits."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import FrozenInstanceError, replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Executions that several callers share: one runs, all get its outcome, each may leave."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Test cases for staff commands: command lines typed as in the game."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia
@@ -36,10 +34,7 @@ class StaffCommandSet(CmdSet):
 class StaffCommandTest(ShellTest):
     """Tom, a developer, and Mira, nobody special, type lines at the game's own command line."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(StaffCommandSet)
+    cmdsets = (StaffCommandSet,)
 
     def typed(self, line: str) -> str:
         """Type a line as Tom; return all that his client shows for it, in order."""

@@ -1,7 +1,5 @@
 """Accounts of a walk: the fate of each message, the answers heard, and the ledger."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable

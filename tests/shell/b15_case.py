@@ -1,7 +1,5 @@
 """The test case of walks: two new assistants in a game in which nothing was spent yet."""
 
-from __future__ import annotations
-
 from django.test.utils import override_settings
 from twisted.internet.task import Clock
 

@@ -3,8 +3,6 @@
 Each answer names the messages that it answers, so that a listener can match them.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A model's own count of the tokens it sent, with which the ledger has to agree."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

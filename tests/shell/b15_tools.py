@@ -1,7 +1,5 @@
 """Tools of a game that note every run, and any run while their assistant was stopped."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

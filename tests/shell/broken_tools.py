@@ -1,7 +1,5 @@
 """A tool module with a mistake in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.tools import tool

@@ -1,7 +1,5 @@
 """A game with a person of each rank, who type commands about an assistant in each state."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A test case of conversation compaction, with a long history."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.agent import compaction, preparation

@@ -1,7 +1,5 @@
 """A test case of settings: Ada as she was made, and her stored settings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.scripts.models import ScriptDB

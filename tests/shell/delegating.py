@@ -1,7 +1,5 @@
 """A test case of delegation: Ada, who may delegate tasks, and specialists."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import approvals, operations

@@ -1,7 +1,5 @@
 """Test cases of errands: recorded events, model calls, and the outcome of a Deferred."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

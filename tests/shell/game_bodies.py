@@ -1,7 +1,5 @@
 """A game's own character class with needs, and a body that it makes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.objects.objects import DefaultCharacter

@@ -1,7 +1,5 @@
 """NPCs of a game with EvAdventure's rules, which know nothing of assistants."""
 
-from __future__ import annotations
-
 from evennia.commands.cmdset import CmdSet
 from evennia.commands.command import Command
 from evennia.contrib.tutorials.evadventure.npcs import EvAdventureNPC

@@ -1,7 +1,5 @@
 """Tools of a game, as EVENNIA_AI_TOOL_MODULES would name them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -1,7 +1,5 @@
 """A test case of questions: people with sessions, who log in, are asked, and log out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia
@@ -27,11 +25,11 @@ class QuestionsTest(ShellTest):
         records: the recorded events, oldest first, each with its facts.
     """
 
+    cmdsets = (AssistantCmdSet,)
+
     def setUp(self) -> None:
         super().setUp()
         self.ada.locks.add("ai_control:perm(Builder)")
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.records: list[tuple[str, dict[str, Any]]] = []
         audit.LISTENERS.append(self._note)
         self.addCleanup(audit.LISTENERS.remove, self._note)

@@ -1,7 +1,5 @@
 """A test case of the ledger: a store, calls made with it, and the rows of the database."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from datetime import UTC, datetime
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """A test case of hearing: the newest record of what reached Ada, and its verdict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.comms.models import ChannelDB

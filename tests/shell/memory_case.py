@@ -1,7 +1,5 @@
 """A test case of memory: memories put in by hand, a store that can fail, and time."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.hearing.inbox import Event

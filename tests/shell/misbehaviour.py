@@ -1,7 +1,5 @@
 """Ways in which a model misbehaves, as rows: its answers, and the expected outcome."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

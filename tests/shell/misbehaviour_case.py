@@ -1,7 +1,5 @@
 """The test case of misbehaving models: a real server, and the check of each row."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack

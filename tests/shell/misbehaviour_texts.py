@@ -1,7 +1,5 @@
 """Texts in place of calls, odd bodies, and refusals: rows as in `misbehaviour`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """A receiver of OTLP over HTTP, on a free port, that keeps the requests it is sent."""
 
-from __future__ import annotations
-
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any

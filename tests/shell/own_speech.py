@@ -1,7 +1,5 @@
 """Commands of a game that send speech as bare text, each in a different way."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia import Command, DefaultCharacter

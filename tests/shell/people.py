@@ -1,7 +1,5 @@
 """Typeclasses for tests: people who remember what reached them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.objects.objects import DefaultCharacter

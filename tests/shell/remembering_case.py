@@ -1,7 +1,5 @@
 """A test case of people's rights: memories of Tom and Mira, and everything that is stored."""
 
-from __future__ import annotations
-
 import pickle
 from base64 import b64decode
 from typing import Any
@@ -18,12 +16,14 @@ from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
-from tests.shell.ai_case import StaffCommandTest
+from tests.shell.ai_case import StaffCommandSet, StaffCommandTest
 from tests.shell.support import pump
 
 
 class RememberingTest(StaffCommandTest):
     """Mira, a player with an account of her own, and Tom, who is staff; both have the commands."""
+
+    cmdsets = (StaffCommandSet, AssistantCmdSet)
 
     def setUp(self) -> None:
         """Use an empty store, and give Mira an account."""
@@ -33,8 +33,6 @@ class RememberingTest(StaffCommandTest):
         self.mira.account = self.account2
         self.account2.username = "MirasAccount"
         self.account2.save()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.toms, self.miras = incoming.person_of(self.tom), incoming.person_of(self.mira)
         self.forget()
 

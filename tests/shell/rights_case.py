@@ -1,7 +1,5 @@
 """A test case of rights: people of each rank with accounts, who type commands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

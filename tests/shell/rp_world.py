@@ -1,7 +1,5 @@
 """A game with Evennia's rpsystem: short descriptions, masks and recognition."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import cycle
 from typing import Any

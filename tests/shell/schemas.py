@@ -1,7 +1,5 @@
 """Schemas for tests of arguments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.turn.toolspec import ToolSpec

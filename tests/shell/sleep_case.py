@@ -1,7 +1,5 @@
 """A test case of nights: a clock that begins at midnight, a journal, and a model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test.utils import override_settings

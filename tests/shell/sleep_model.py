@@ -1,7 +1,5 @@
 """A model that does what it is asked at night, always in the same way."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

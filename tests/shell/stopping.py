@@ -1,7 +1,5 @@
 """A test case of stops: many waiting messages, the log, and the record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """The base test case of the shell: a room with three people, and a model a test speaks for."""
 
-from __future__ import annotations
-
 import json
 import os
 import unittest
@@ -16,6 +14,7 @@ from unittest import mock
 import evennia
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext, override_settings
+from evennia.commands.cmdset import CmdSet
 from evennia.utils import create
 from evennia.utils.test_resources import BaseEvenniaCommandTest
 
@@ -119,6 +118,8 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
 
     built_by = (*StandingWorld.built_by, "make", "make_assistant", "environ", "hearing")
     character_typeclass = Person
+    # What Tom and Mira may type besides the commands of every character.
+    cmdsets: tuple[type[CmdSet], ...] = ()
     _ada: ClassVar[int]
 
     @classmethod
@@ -137,6 +138,9 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
     def setUp(self) -> None:
         super().setUp()
         self.come_in()
+        for cmdset in self.cmdsets:
+            self.tom.cmdset.add(cmdset)
+            self.mira.cmdset.add(cmdset)
 
     def come_in(self) -> None:
         """Put Mira online and start Ada as after a kill."""

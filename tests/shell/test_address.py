@@ -1,7 +1,5 @@
 """A line that begins with @name, and the help of the commands."""
 
-from __future__ import annotations
-
 from inspect import cleandoc
 
 from evennia.commands.cmdset import CmdSet

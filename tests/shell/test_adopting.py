@@ -1,7 +1,5 @@
 """`assistant adopt` and `assistant release`: NPCs of a game that have a mind for a while."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 
@@ -23,7 +21,7 @@ from evennia_ai.emergency import RETURNED_LINE
 from evennia_ai.operations.assistants import adoption, lifecycle, looks
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.runtime import state
-from tests.shell.ai_case import StaffCommandTest
+from tests.shell.ai_case import StaffCommandSet, StaffCommandTest
 from tests.shell.game_npcs import Guard, GuardCmdSet, Patrol
 from tests.shell.listening import OPEN
 from tests.shell.support import archive_folder, pump, says, whispers
@@ -55,10 +53,10 @@ def rows_of(being: Any) -> dict[str, list[Any]]:
 class AdoptingTest(StaffCommandTest):
     """Bram, an NPC with everything that a game's object may have, stands in the room."""
 
+    cmdsets = (StaffCommandSet, AssistantCmdSet)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.folder = archive_folder(self)
         self.bram = self.guard("Bram")
 

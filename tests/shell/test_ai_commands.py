@@ -1,7 +1,5 @@
 """`aigoal` and the notebook, and access to staff commands."""
 
-from __future__ import annotations
-
 from django.test.utils import override_settings
 
 from evennia_ai import operations

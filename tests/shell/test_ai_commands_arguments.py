@@ -1,7 +1,5 @@
 """A tool's schema in words, for people who run the tool by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.commands.tables import explain, takes

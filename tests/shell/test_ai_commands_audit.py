@@ -1,7 +1,5 @@
 """`aiaudit`: the record at the command line."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory

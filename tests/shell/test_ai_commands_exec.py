@@ -1,7 +1,5 @@
 """`aiexec`: tools listed, and run by hand."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from tests.shell.ai_case import REFUSED, UNKNOWN, StaffCommandTest
 from tests.shell.support import says

@@ -1,7 +1,5 @@
 """`aiinteract`: how she hears, and how she would judge a message."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from evennia_ai.runtime import state
 from tests.shell.ai_case import REFUSED_SETTINGS, UNKNOWN, StaffCommandTest

@@ -1,7 +1,5 @@
 """The choice of who answers, where several assistants hear a line."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

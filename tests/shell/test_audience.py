@@ -1,7 +1,5 @@
 """Private words of a player, before other listeners."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.shell.listening import HearingTest

@@ -1,7 +1,5 @@
 """The record as staff and programs read it: events, past states and changes."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """`check_audit`: differences between the record and the stored state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.typeclasses.attributes import Attribute, AttributeHandler

@@ -1,7 +1,5 @@
 """Random walks over everything that can happen: safety holds, and no message is lost."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The model's own count in random walks, which finds a ledger that counts too little."""
 
-from __future__ import annotations
-
 import pytest
 from django.db import transaction
 from django.db.models import F

@@ -1,7 +1,5 @@
 """An assistant's body, built on the game's own character class."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Iterator

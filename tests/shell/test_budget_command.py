@@ -1,7 +1,5 @@
 """`assistant budget`: usage by period and player, and allowing more."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """An assistant in a file: its content, what is left out, and who may know of it afterwards."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import json

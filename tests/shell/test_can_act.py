@@ -1,7 +1,5 @@
 """`can_act`: while the game does not let its body act, an assistant does nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

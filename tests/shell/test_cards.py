@@ -1,7 +1,5 @@
 """Character cards in a game: imported after a question, shown below the rules, and exported."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory

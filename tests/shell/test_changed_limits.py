@@ -1,7 +1,5 @@
 """A limit that is changed while a person is asked about it: the question is withdrawn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from django.test.utils import override_settings

@@ -1,7 +1,5 @@
 """Channels: messages heard there, and the assistant's answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

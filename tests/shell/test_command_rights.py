@@ -1,7 +1,5 @@
 """The outcome of each command for each person in each state, also written as a table."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from itertools import product

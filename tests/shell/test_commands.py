@@ -1,7 +1,5 @@
 """The words of the commands: right, wrong, and incomplete."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import replace

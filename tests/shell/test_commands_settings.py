@@ -1,7 +1,5 @@
 """`assistant config` and `assistant messaging`: settings shown and changed."""
 
-from __future__ import annotations
-
 from evennia_ai.commands import AssistantCmdSet, CmdAssistant
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, group_of

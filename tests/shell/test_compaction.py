@@ -1,7 +1,5 @@
 """Compaction of conversations: older messages are summed up by a model, or stay as they are."""
 
-from __future__ import annotations
-
 import math
 import os
 from unittest import mock

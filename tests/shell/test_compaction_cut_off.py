@@ -1,7 +1,5 @@
 """Compaction that is cut off, and the conditions for compaction."""
 
-from __future__ import annotations
-
 from twisted.internet.defer import Deferred
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """Settings of an assistant, shown and changed."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """A property of settings: any input is stored and works, or is refused and changes nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import example, given, settings

@@ -1,7 +1,5 @@
 """Every setting as it is typed: the stored value, or the refusal and its words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.settings.assistant import SCHEMAS

@@ -1,7 +1,5 @@
 """Confirmation of dangerous tool calls by a person."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 
@@ -23,10 +21,10 @@ NOOP = completion(None, ("noop", {}))
 class TestConfirmation(HearingTest):
     """Ada's context requires a yes for every dangerous call."""
 
+    cmdsets = (AssistantCmdSet,)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.lamp = create_object(DefaultObject, key="lamp", location=self.room1)
         self.set(context_configs={"tick_event": {"dangerous_requires_confirm": True}})
 

@@ -1,7 +1,5 @@
 """Consent: people and rooms of which nothing is remembered."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.memory.consent import may_remember, names_of

@@ -1,7 +1,5 @@
 """Defects of Evennia's own llm contrib that this package must not have, by their letters."""
 
-from __future__ import annotations
-
 from evennia_ai.errors import ModelTimeoutError
 from evennia_ai.llm.scripted import completion
 from tests.shell.listening import HearingTest

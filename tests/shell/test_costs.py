@@ -1,7 +1,5 @@
 """Costs: nothing while idle, and a pinned number of statements and calls for an answer."""
 
-from __future__ import annotations
-
 from django.test import override_settings
 from twisted.internet import reactor
 

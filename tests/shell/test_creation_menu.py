@@ -1,7 +1,5 @@
 """`assistant create` without a name: the menu that creates an assistant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test.utils import override_settings

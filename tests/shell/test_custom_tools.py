@@ -1,7 +1,5 @@
 """Tools that a game registers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """A database that refuses writes: staff are told once, the log stays short, work resumes later."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import OperationalError, connection

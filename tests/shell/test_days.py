@@ -1,7 +1,5 @@
 """Times by the game's clock, and days as people name them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

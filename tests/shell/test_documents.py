@@ -1,7 +1,5 @@
 """The examples of docs/extending.md that need a game, run in one."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

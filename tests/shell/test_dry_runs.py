@@ -1,7 +1,5 @@
 """Dry runs: messages answered as real ones are, without any lasting effect."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Ears of a game's own character: it hears, and its class and behaviour stay the game's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models.signals import post_save, pre_delete

@@ -1,7 +1,5 @@
 """The line editor for an assistant's texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

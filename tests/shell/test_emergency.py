@@ -1,7 +1,5 @@
 """The emergency stop, and its effect on a turn under way."""
 
-from __future__ import annotations
-
 from functools import partial
 from types import SimpleNamespace
 from unittest import mock

@@ -1,7 +1,5 @@
 """Several endpoints of the game's model, as shown to staff and programs."""
 
-from __future__ import annotations
-
 import os
 from unittest import mock
 

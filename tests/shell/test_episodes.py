@@ -1,7 +1,5 @@
 """The journal entry and the profile changes that a turn leaves, and their audience."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

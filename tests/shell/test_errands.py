@@ -1,7 +1,5 @@
 """A program's question to an assistant: its answer, and that nobody else notices it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

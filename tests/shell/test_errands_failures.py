@@ -1,7 +1,5 @@
 """Program questions that end without an answer: the program is told once, and nothing goes on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import CancelledError, Deferred

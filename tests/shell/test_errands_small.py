@@ -1,7 +1,5 @@
 """Program questions to a model of JSON mode and to the scripted model."""
 
-from __future__ import annotations
-
 import json
 
 from evennia_ai.llm.scripted import completion

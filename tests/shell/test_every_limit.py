@@ -1,7 +1,5 @@
 """Promises that hold at every limit alike, each limit reached in a game."""
 
-from __future__ import annotations
-
 from django.test.utils import override_settings
 from evennia.server.models import ServerConfig
 

@@ -1,7 +1,5 @@
 """One tool run by hand: it passes the same gate as the model's calls and is recorded."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

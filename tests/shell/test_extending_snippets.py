@@ -1,7 +1,5 @@
 """Examples of docs/asking.md, and of docs/extending.md for listening and locking, in a game."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.dispatch import Signal

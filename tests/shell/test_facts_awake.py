@@ -1,7 +1,5 @@
 """Facts drawn while awake: an assistant without nights does it in pauses, a little a day."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -1,7 +1,5 @@
 """A failing model: one line for the player, the cause for staff, and consecutive errors."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

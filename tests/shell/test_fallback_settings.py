@@ -1,7 +1,5 @@
 """Fallback models as a game and an assistant set them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The prompt fence: names, places and descriptions enter the prompt as data."""
 
-from __future__ import annotations
-
 import json
 
 from evennia.objects.objects import DefaultObject

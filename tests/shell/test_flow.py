@@ -3,8 +3,6 @@
 EVENNIA_AI_TEST_HISTORIES sets how many are tried, such as 20000; EVENNIA_AI_TEST_SEED the first.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from random import Random

@@ -1,7 +1,5 @@
 """Forgetting a person: nothing of theirs is left, and everything of others stays."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Faults that the random walks found, each in its shortest form."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from evennia_ai.agent import compaction
 from evennia_ai.core.safety.limits import LimitKind

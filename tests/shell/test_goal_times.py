@@ -1,7 +1,5 @@
 """Goals with a time, in a game."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

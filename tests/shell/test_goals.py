@@ -1,7 +1,5 @@
 """Acting unasked, for goals or on its own initiative."""
 
-from __future__ import annotations
-
 import json
 
 from evennia_ai import audit, operations
@@ -19,10 +17,10 @@ DONE = completion(None, ("complete_goal", {"number": 1, "outcome": "under the st
 class GoalsTest(HearingTest):
     """Ada may act every ten seconds."""
 
+    cmdsets = (AssistantCmdSet,)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.set(autonomy_config={"seconds": 10, "acts_per_hour": 4})
         self.beat()
 

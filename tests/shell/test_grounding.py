@@ -1,7 +1,5 @@
 """Grounding of the demo brain: one note behind the line, chosen from all that may be told."""
 
-from __future__ import annotations
-
 import json
 from itertools import chain
 from typing import Any

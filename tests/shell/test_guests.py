@@ -1,7 +1,5 @@
 """Guests, whose account is deleted as they leave."""
 
-from __future__ import annotations
-
 import evennia
 from django.test import override_settings
 from evennia.accounts.accounts import DefaultGuest

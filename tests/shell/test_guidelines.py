@@ -1,7 +1,5 @@
 """`propose_guideline`: proposed, confirmed by a person, recorded, and undone."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import approvals
@@ -24,10 +22,7 @@ def propose(**arguments: str) -> bytes:
 class GuidelineTest(HearingTest):
     """Tom may configure Ada; Mira is a player."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
+    cmdsets = (AssistantCmdSet,)
 
     def beg(self, answer: bytes, person: Any = None) -> int:
         """Make Ada propose a change; returns the number of her question, 0 for none."""

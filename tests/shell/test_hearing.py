@@ -1,7 +1,5 @@
 """Evennia's own ways of speaking, as an assistant hears them: sender, words, kind, evidence."""
 
-from __future__ import annotations
-
 from evennia.commands.default.building import CmdTeleport
 from evennia.objects.objects import DefaultExit, DefaultObject
 from evennia.utils.create import create_object

@@ -1,7 +1,5 @@
 """Properties of hearing for any text and any name, and its cost."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

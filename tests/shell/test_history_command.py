@@ -1,7 +1,5 @@
 """`history`: show, export and reset."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from stat import S_IMODE

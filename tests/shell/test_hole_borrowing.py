@@ -1,7 +1,5 @@
 """Borrowed powers: by order an assistant does nothing that the giver may not do as well."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

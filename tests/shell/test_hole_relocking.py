@@ -1,7 +1,5 @@
 """Body rights: whoever may run an assistant cannot relock, force or puppet its body."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.scripts.scripts import DefaultScript

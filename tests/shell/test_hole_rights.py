@@ -1,7 +1,5 @@
 """Rights: one per act, and a quelled account has only its character's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

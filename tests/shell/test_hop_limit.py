@@ -1,7 +1,5 @@
 """L4, the hop limit: consecutive answers between assistants, and permission for more."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`hush`: players ask an assistant to be quiet in a room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -23,10 +21,10 @@ NODS = "Ada nods and is quiet here for ten minutes."
 class HushTest(HearingTest):
     """Tom and Mira have the commands."""
 
+    cmdsets = (AssistantCmdSet,)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.recorded = record_of(self)
         self.forget()
 

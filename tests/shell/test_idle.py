@@ -1,7 +1,5 @@
 """Idleness: an assistant at rest makes no model call, not even by an earlier timer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Messages from Evennia, and the speech that is cut out of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

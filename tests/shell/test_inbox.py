@@ -1,7 +1,5 @@
 """The inbox: durable, bounded, and each message answered once."""
 
-from __future__ import annotations
-
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai.core.turn.toolspec import ToolCall

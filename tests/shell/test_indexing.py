@@ -1,7 +1,5 @@
 """Indexing of memories: nothing is lost while the store is down, nothing forgotten stays."""
 
-from __future__ import annotations
-
 import math
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Contexts outside a turn, such as planning and sleep, each with its own texts and bounds."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Questions that a turn waits for: each ends once, for all who wait."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

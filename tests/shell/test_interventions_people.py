@@ -1,7 +1,5 @@
 """Questions as people meet them: one at a time, shown as plain text, always with a way out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import approvals

@@ -1,7 +1,5 @@
 """Questions over a restart: asked again under their number, and answered once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

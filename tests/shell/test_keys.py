@@ -1,7 +1,5 @@
 """`new_key`: hexadecimal keys of the requested length, unique also after a fork."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

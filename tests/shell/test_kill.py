@@ -1,7 +1,5 @@
 """The emergency stop of one assistant: all its work is dropped, and nothing follows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db import DatabaseError, connection

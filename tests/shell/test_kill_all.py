@@ -1,7 +1,5 @@
 """Stopping several assistants at once, and the cause that counts after two stops."""
 
-from __future__ import annotations
-
 import os
 from itertools import pairwise
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The ledger: a call is reserved before it is made and closed after it, never over a cap."""
 
-from __future__ import annotations
-
 import math
 from contextlib import nullcontext
 from types import SimpleNamespace

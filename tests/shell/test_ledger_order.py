@@ -1,7 +1,5 @@
 """The ledger under any order of events: never over a cap, always consistent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

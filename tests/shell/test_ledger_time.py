@@ -1,7 +1,5 @@
 """The ledger over time: days that end, caps that are raised, processes that are killed."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Creating, changing and copying an assistant."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from unittest import mock
 

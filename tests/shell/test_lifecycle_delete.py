@@ -1,7 +1,5 @@
 """Deleting an assistant: what goes with it, who is told, and what a refusal leaves."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from typing import Any

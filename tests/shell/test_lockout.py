@@ -1,7 +1,5 @@
 """The safety lockout of an assistant, and its clearing."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest.mock import patch
 

@@ -1,7 +1,5 @@
 """Descriptions that a game makes up: they reach the tools, placeholders and notes."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

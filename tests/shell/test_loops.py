@@ -1,7 +1,5 @@
 """The end of talks between assistants, by every way of talking."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Lore that is told where its keywords are said, or at its place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """The command `aimemory lore`, by which staff write down the game's world."""
 
-from __future__ import annotations
-
 import re
 
 from evennia_ai import audit, operations

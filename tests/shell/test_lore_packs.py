@@ -1,7 +1,5 @@
 """Lore packs in the game: import, export, and lore that is told under conditions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

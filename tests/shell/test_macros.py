@@ -1,7 +1,5 @@
 """Macros in personas, lore and prompts: the built-in ones, and a game's own."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

@@ -1,7 +1,5 @@
 """Limits on how people use an assistant: bursts, cooldown, quotas, talks and expiry."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from evennia.utils import logger

@@ -1,7 +1,5 @@
 """Text of a model is shown as text: no markup, template, function call or forged line."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import OrderedDict

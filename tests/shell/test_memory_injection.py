@@ -1,7 +1,5 @@
 """Filters, ids and wildcards within words, which open nobody's memories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -3,8 +3,6 @@
 Everything is real but the model.
 """
 
-from __future__ import annotations
-
 import re
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """The limit on the length of a message, and its four modes."""
 
-from __future__ import annotations
-
 from evennia_ai import approvals, operations
 from evennia_ai.core.hearing.decision_traces import MOST_KEPT
 from evennia_ai.core.hearing.perception import MOST_OF_ONE

@@ -3,8 +3,6 @@
 Everything is real but the model: Evennia's objects, the SDK, a socket, and the scripted server.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

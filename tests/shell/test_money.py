@@ -1,7 +1,5 @@
 """The cost of calls by the model's own count, which is never above a cap and never zero."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Chains of assistants are paid by the person who began them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

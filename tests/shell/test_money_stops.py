@@ -1,7 +1,5 @@
 """Stopped assistants send nothing, and no way around the limits is open."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """Health and metrics, for programs that monitor the game."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest import mock

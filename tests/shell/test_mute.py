@@ -1,7 +1,5 @@
 """Players who mute an assistant: it does not hear them, and they do not hear it."""
 
-from __future__ import annotations
-
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
@@ -18,11 +16,7 @@ NOOP = completion(None, ("noop", {}))
 class MuteTest(HearingTest):
     """Tom and Mira have the commands."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
-        self.forget()
+    cmdsets = (AssistantCmdSet,)
 
     def mute(self) -> None:
         operations.set_muted(self.ada_script, self.mira, True)

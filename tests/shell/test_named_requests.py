@@ -1,7 +1,5 @@
 """Requests that programs name: asked once, and answered after a restart, too."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

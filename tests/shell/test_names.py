@@ -1,7 +1,5 @@
 """Names that could be taken for an assistant's, and an assistant's that could for others'."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

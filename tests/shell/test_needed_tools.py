@@ -1,7 +1,5 @@
 """Tools by need: few are shown, and the others can be found by `find_tools`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The list of the last nights that staff read: the facts of each and their sources."""
 
-from __future__ import annotations
-
 from evennia_ai import consolidation
 from evennia_ai.core.hearing.audience import masked
 from evennia_ai.memory_store import rows

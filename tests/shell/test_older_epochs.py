@@ -1,7 +1,5 @@
 """A turn that was overtaken by a stop has no more effect."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

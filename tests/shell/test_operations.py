@@ -1,7 +1,5 @@
 """The operations of one assistant, and the game's settings."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

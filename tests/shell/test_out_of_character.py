@@ -1,7 +1,5 @@
 """Commands about assistants, typed by accounts that puppet no character."""
 
-from __future__ import annotations
-
 import evennia
 from django.test.utils import override_settings
 from evennia import default_cmds

@@ -1,7 +1,5 @@
 """Overheard words, captured output of commands, and what a restart keeps of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Games whose own commands have the names of ours."""
 
-from __future__ import annotations
-
 from inspect import cleandoc
 from typing import Any, ClassVar
 from unittest import mock

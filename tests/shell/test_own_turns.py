@@ -1,7 +1,5 @@
 """The limit (L14) on turns of its own that an assistant may have in a row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import approvals, operations

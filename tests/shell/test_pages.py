@@ -1,7 +1,5 @@
 """Pages to assistants by our command and by the game's own, and pages back."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import evennia
@@ -31,10 +29,10 @@ def pages(message: str, target: str = "TestAccount") -> bytes:
 class PageTest(HearingTest):
     """Tom and Mira have our commands; Tom is online."""
 
+    cmdsets = (AssistantCmdSet,)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.account.puppet_object(self.session, self.tom)
         self.forget()
         evennia.SESSION_HANDLER.data_out.reset_mock()

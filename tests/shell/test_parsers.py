@@ -1,7 +1,5 @@
 """Parsers that need the game's settings; tests/llm/test_parsers.py has the others."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -1,7 +1,5 @@
 """Embeddings that cost money: reserved, settled and capped as other calls are."""
 
-from __future__ import annotations
-
 import os
 from unittest import mock
 

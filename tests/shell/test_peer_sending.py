@@ -1,7 +1,5 @@
 """Messages of peers, each of which begins one task or none, and their push addresses."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import Any

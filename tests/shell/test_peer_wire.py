@@ -1,7 +1,5 @@
 """Tasks and filters of peers as the protocol has them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import time

@@ -1,7 +1,5 @@
 """Badly written speech of models, as people in the room read it."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """The tool `split_goal` without parts, for which the model plans in a separate call."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Assistants that may not act, senders that are gone, and bodies that are taken."""
 
-from __future__ import annotations
-
 from evennia.utils.create import create_object
 
 from evennia_ai import operations

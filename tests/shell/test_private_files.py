@@ -1,7 +1,5 @@
 """Permissions of the game's database files."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Private words to a specialist, which must not come back in a public report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.llm.scripted import completion

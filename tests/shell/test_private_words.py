@@ -1,7 +1,5 @@
 """Private words of one person, which must reach nobody else whatever the model does."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

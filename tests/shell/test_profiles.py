@@ -1,7 +1,5 @@
 """Profiles of people: meetings, what a prompt tells of them, and what the night makes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

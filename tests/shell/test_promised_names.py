@@ -3,8 +3,6 @@
 In those texts the package is `evennia.contrib.base_systems.ai`; here it is `evennia_ai`.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any

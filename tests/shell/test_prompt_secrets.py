@@ -1,7 +1,5 @@
 """Secrets of the game, which no prompt holds."""
 
-from __future__ import annotations
-
 import json
 
 from django.conf import settings

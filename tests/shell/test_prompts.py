@@ -1,7 +1,5 @@
 """The commands `assistant prompt`, `component`, `template` and `context`."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

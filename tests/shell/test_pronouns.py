@@ -1,7 +1,5 @@
 """Pronouns of an assistant in texts for people, staff and the model."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.runtime import state
@@ -13,10 +11,7 @@ from tests.shell.support import ShellTest, says
 class TestPronouns(ShellTest):
     """Tom and Mira have the commands."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
+    cmdsets = (AssistantCmdSet,)
 
     def muted(self) -> str:
         """The line that Mira reads when she mutes Ada."""

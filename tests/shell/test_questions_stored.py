@@ -1,7 +1,5 @@
 """Questions as rows: numbers, transactions, closed ones, and those of older versions."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The queue for players who speak more often than their turns per minute."""
 
-from __future__ import annotations
-
 from evennia.utils.create import create_object
 
 from evennia_ai import operations

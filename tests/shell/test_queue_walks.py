@@ -3,8 +3,6 @@
 EVENNIA_AI_TEST_WALKS sets their number, EVENNIA_AI_TEST_SEED the first seed.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

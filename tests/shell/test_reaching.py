@@ -1,7 +1,5 @@
 """Forgetting or correcting one memory also reaches its sources and others that say the same."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

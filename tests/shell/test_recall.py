@@ -1,7 +1,5 @@
 """Recollections in a prompt: which are told, to whom, and what failures of the store do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from threading import Event as Signal

@@ -1,7 +1,5 @@
 """The last turns of an assistant in memory, and the feed of changes to watchers."""
 
-from __future__ import annotations
-
 from django.test import override_settings
 
 from evennia_ai import operations

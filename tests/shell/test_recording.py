@@ -1,7 +1,5 @@
 """The audit of an assistant, written in the transaction that stores its state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import audit, operations

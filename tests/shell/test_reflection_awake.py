@@ -1,7 +1,5 @@
 """Reflection by day: after enough importance or time, in a quiet moment, a few times a day."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

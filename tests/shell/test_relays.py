@@ -1,7 +1,5 @@
 """Lines from outside the game, relayed by Evennia's own bots."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.accounts.bots import DiscordBot, GrapevineBot, IRCBot, RSSBot

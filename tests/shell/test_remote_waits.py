@@ -1,7 +1,5 @@
 """Tasks of agents elsewhere while no message comes: their time, their end and their rows."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test.utils import override_settings

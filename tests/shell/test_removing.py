@@ -1,7 +1,5 @@
 """`assistant remove all`: nothing in the database names a class of ours, and the game goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest import mock
@@ -26,7 +24,7 @@ from evennia_ai.models import AccessToken, Memory, ModelCall, RecordedEvent
 from evennia_ai.operations.assistants import leftovers, removing
 from evennia_ai.operations.budget import spending
 from evennia_ai.operations.rights import token_store
-from tests.shell.ai_case import StaffCommandTest
+from tests.shell.ai_case import StaffCommandSet, StaffCommandTest
 from tests.shell.game_npcs import Guard
 from tests.shell.support import pump
 
@@ -37,10 +35,10 @@ TYPECLASSED = ("objects_objectdb", "accounts_accountdb", "scripts_scriptdb", "co
 class RemovingTest(StaffCommandTest):
     """Ada, Brass, and Bram who was adopted, in a game with its own files."""
 
+    cmdsets = (StaffCommandSet, AssistantCmdSet)
+
     def setUp(self) -> None:
         super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
         self.folder = Path(self.enterContext(TemporaryDirectory()))
         policy = {"archive_folder": str(self.folder / "archive")}
         self.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))

@@ -1,7 +1,5 @@
 """A report that is longer than a turn takes: summed up by the model, or cut, with a note."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

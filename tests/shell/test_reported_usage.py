@@ -1,7 +1,5 @@
 """The usage that a service reports of an answer over the wire, and what is counted of it."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

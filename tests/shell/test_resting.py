@@ -1,7 +1,5 @@
 """Trouble of the model's service locks nobody: it passes when the service answers again."""
 
-from __future__ import annotations
-
 from django.test import override_settings
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """Retention of memories by age, by number and by importance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.memory.recollection import DAY_SECONDS, Recollection

@@ -1,7 +1,5 @@
 """A7: staff see no private words of others unless they ask to, which is on record."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

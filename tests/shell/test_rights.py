@@ -1,7 +1,5 @@
 """Settings of an owner about hearing: permissions, trust, channels and the room."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """Control over an assistant, which the lock `ai_control` of its body decides alone."""
 
-from __future__ import annotations
-
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause, State
@@ -16,10 +14,7 @@ LACKS = "You may not control Ada: that needs its lock 'ai_control:id(999)'."
 class ControlTest(SafetyTest):
     """Tom is a developer, Mira nobody special; both have the commands."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        for person in (self.tom, self.mira):
-            person.cmdset.add(AssistantCmdSet)
+    cmdsets = (AssistantCmdSet,)
 
     def line(self, person: object, line: str) -> str:
         self.forget()

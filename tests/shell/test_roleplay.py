@@ -1,7 +1,5 @@
 """In a game of descriptions, masks and languages: names as they are seen, and speech as emotes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Random casts and talks of a game with masks: no hidden key reaches a prompt or a player."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from typing import Any

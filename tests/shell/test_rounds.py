@@ -1,7 +1,5 @@
 """Silencing or starting all assistants, while the game goes on and later commands count."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """A turn whose limit a person is asked about is set aside: others are answered meanwhile."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

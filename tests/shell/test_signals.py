@@ -1,7 +1,5 @@
 """Signals and hooks that tell the game's code of an assistant."""
 
-from __future__ import annotations
-
 from tempfile import TemporaryDirectory
 from typing import Any
 

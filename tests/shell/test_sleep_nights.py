@@ -1,7 +1,5 @@
 """The work of a night: scoring and sorting out the journal, profiles and insights."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Facts that hold no more: of what was told first one way and then another, the later holds."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """A night's summary, and nights without a model, without a budget or without a store."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

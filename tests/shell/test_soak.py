@@ -1,7 +1,5 @@
 """A short night of the soak in `benchmarks`: everything goes wrong, and nobody is lost."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 `ShellTest.tearDown` holds the notices of every other test to the same rule.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from django.test.utils import override_settings

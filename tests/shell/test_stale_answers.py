@@ -1,7 +1,5 @@
 """Answers whose moment is over: dropped or told differently, as the owner wants it."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from unittest import mock

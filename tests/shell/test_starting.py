@@ -1,7 +1,5 @@
 """The start of many assistants, whose first data are read for all of them together."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch

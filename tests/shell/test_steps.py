@@ -1,7 +1,5 @@
 """A turn of several steps: stored after each, taken up again, and never done twice."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Assistant scripts that nobody made an assistant: they do nothing, and the log explains them."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 from evennia.objects.models import ObjectDB

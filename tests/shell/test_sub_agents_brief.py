@@ -1,7 +1,5 @@
 """The brief of a delegate about its requester, and what stays private."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.hearing.inbox import Event

@@ -1,7 +1,5 @@
 """Limits of delegation: hops, tasks, delegates at one time, and the time of a wait."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -1,7 +1,5 @@
 """L12: the cap on the tokens of a summary of older talk."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import audit

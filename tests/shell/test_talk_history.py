@@ -1,7 +1,5 @@
 """The conversation as people read it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai.core.turn.compaction import summary_message

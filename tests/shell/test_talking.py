@@ -1,7 +1,5 @@
 """From a whisper to the reply, through Evennia's own commands."""
 
-from __future__ import annotations
-
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state

@@ -1,7 +1,5 @@
 """The export of ended turns by OpenTelemetry."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

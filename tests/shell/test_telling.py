@@ -1,7 +1,5 @@
 """`assistant tell`: staff tell an assistant what to do, and hear what came of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test import override_settings

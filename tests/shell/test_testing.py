@@ -1,7 +1,5 @@
 """`evennia_ai.testing`, with which a game tests its assistants."""
 
-from __future__ import annotations
-
 import unittest
 
 import pytest

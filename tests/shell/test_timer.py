@@ -1,7 +1,5 @@
 """The beat: its pace, and what pauses and restarts do to it."""
 
-from __future__ import annotations
-
 from evennia_ai.runtime import services, state
 from tests.shell.support import ShellTest, pump, whispers
 

@@ -1,7 +1,5 @@
 """Memories in a prompt, where the common part of several lines stands once."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise

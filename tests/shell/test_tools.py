@@ -1,7 +1,5 @@
 """The package's tools that speak and look, run as Ada under the game's locks."""
 
-from __future__ import annotations
-
 from evennia_ai.llm.scripted import completion
 from evennia_ai.tools import REGISTRY
 from evennia_ai.tools.registry import BUILT_IN

@@ -1,7 +1,5 @@
 """The tools `noop`, `find_tools` and `my_state`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

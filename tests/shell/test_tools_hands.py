@@ -1,7 +1,5 @@
 """Moving, taking, dropping and giving, under the same locks and hooks as a player."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Hostile schemas and arguments of tools."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """The tools of memory and journal: what may be kept, who may read it, and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """The notebook: kept, bounded, and private where a talk was."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from evennia_ai.core.hearing.perception import Overheard

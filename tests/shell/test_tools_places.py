@@ -1,7 +1,5 @@
 """The tools that describe a place, and what they hide."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from evennia.utils import create

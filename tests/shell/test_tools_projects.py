@@ -1,7 +1,5 @@
 """The tools for projects: stored with each change, private where a talk was."""
 
-from __future__ import annotations
-
 import json
 
 from evennia_ai.memory import projects

@@ -1,7 +1,5 @@
 """The registry of tools: functions, classes, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

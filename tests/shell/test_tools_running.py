@@ -1,7 +1,5 @@
 """The running of tools: rights, time, arguments and results."""
 
-from __future__ import annotations
-
 import json
 from collections import deque
 from collections.abc import Callable

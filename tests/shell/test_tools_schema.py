@@ -1,7 +1,5 @@
 """Checks of arguments against a schema, told in words that a model can act on."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

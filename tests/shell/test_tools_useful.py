@@ -1,7 +1,5 @@
 """`useful_when`: the model is shown only tools that there is a use for."""
 
-from __future__ import annotations
-
 import json
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Limits of a turn: who is asked, what a yes grants, and the last word after a no."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import approvals, operations

@@ -1,7 +1,5 @@
 """Turns as somebody may see them: live, the last ones, and one in full."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.forms.models import model_to_dict

@@ -1,7 +1,5 @@
 """`assistant undo` and `assistant redo`: the edits that people made, taken back one by one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.objects.objects import DefaultObject

@@ -1,7 +1,5 @@
 """Breakers, usage and heard messages, as staff and programs read them."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

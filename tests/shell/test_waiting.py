@@ -1,7 +1,5 @@
 """Questions that wait for their asker, over a restart and while the asker is away."""
 
-from __future__ import annotations
-
 import evennia
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """`assistant why`: every reason to speak or to stay silent, and who may be told."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

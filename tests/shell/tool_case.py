@@ -1,7 +1,5 @@
 """The test case of the tools: a tool run by hand as Ada, with its outcome as a value."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.utils import create

@@ -1,7 +1,5 @@
 """Memories of Ada, open and private, shared by tests of the pages about memories."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import audit

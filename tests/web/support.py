@@ -1,7 +1,5 @@
 """A game with Ada, accounts of every right, and browsers, shared by tests of the pages."""
 
-from __future__ import annotations
-
 import html
 import re
 from html.parser import HTMLParser

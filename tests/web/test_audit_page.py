@@ -1,7 +1,5 @@
 """Pages of a record: the timeline, past states, differences, edits, and its files."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The page of the test bench."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

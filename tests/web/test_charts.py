@@ -1,7 +1,5 @@
 """Charts: the drawing agrees with the numbers, whatever they are."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from django.template.loader import render_to_string

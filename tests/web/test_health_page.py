@@ -1,7 +1,5 @@
 """The page about health: each problem has a sign and advice."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 from tempfile import TemporaryDirectory

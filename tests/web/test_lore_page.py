@@ -1,7 +1,5 @@
 """The page of the game's lore: a trial of what a text brings up, entries, and packs."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The page that makes assistants: by a form, from a card, as a copy, or in a being."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 from unittest import mock

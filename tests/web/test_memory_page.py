@@ -1,7 +1,5 @@
 """Pages of one assistant's memories: list, search, correction and forgetting."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

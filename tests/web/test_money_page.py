@@ -1,7 +1,5 @@
 """The page about money: sums of the ledger by day, assistant, player, model and purpose."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

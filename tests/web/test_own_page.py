@@ -1,7 +1,5 @@
 """The page of one's own: what assistants know of an account, and its rights over that."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

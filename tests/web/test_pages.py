@@ -1,7 +1,5 @@
 """All pages: logins, headers, and the first page with its buttons."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import parse_qs, quote, urlsplit
 

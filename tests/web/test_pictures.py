@@ -1,7 +1,5 @@
 """The pictures of pages in docs/workbench.md: none missing, none obsolete."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from evennia_ai.web.menu import PAGES

@@ -1,7 +1,5 @@
 """The page of the prompt: texts are saved only after their difference was shown."""
 
-from __future__ import annotations
-
 import html
 import re
 from itertools import pairwise

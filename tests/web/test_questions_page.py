@@ -1,7 +1,5 @@
 """The page of open questions."""
 
-from __future__ import annotations
-
 from evennia_ai import approvals
 from evennia_ai.core.safety.questions import ApprovalRequest
 from evennia_ai.operations.times import as_shown, iso

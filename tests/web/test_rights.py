@@ -1,7 +1,5 @@
 """Rights on every page and every button: a table, checked whole."""
 
-from __future__ import annotations
-
 from evennia_ai.operations.rights import ACTS, Right
 from evennia_ai.web.menu import ACTIONS, BY_NAME, DOWNLOADS, PAGES
 from tests import postgres

@@ -1,7 +1,5 @@
 """The page of settings: every setting has a field, and is validated as in the game."""
 
-from __future__ import annotations
-
 import html
 from itertools import zip_longest
 from typing import Any

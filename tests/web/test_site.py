@@ -1,7 +1,5 @@
 """The workbench in the website of a game that does not configure it."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.test import override_settings
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """The stream of changes to pages, over real sockets."""
 
-from __future__ import annotations
-
 import socket
 
 from django.conf import settings

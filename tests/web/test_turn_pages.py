@@ -1,7 +1,5 @@
 """The live page, the list of turns, and the page of one turn."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The game's settings and an empty database, for tests that use Evennia's own test classes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

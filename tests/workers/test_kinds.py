@@ -1,7 +1,5 @@
 """Jobs as they are written into rows: vectors, requests, and each kind of failure."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A game without workers, and one that cannot have them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from io import StringIO

@@ -1,7 +1,5 @@
 """The server's side of workers on a real board: charges, jobs given back, and rows removed."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The steps of every game of the matrix, in order: installed, talked to, taken out again."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

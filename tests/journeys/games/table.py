@@ -1,7 +1,5 @@
 """The matrix as a table: its games, and the recorded outcomes of each."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

@@ -1,7 +1,5 @@
 """Other people's games get an assistant by README's steps, and are as before without it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import ExitStack

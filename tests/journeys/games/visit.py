@@ -1,7 +1,5 @@
 """A game of the matrix, and a visit to it while it runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Games on contribs of Evennia that bring commands or a world: mux_comms and tutorial_world."""
 
-from __future__ import annotations
-
 from tests.journeys.clients import Player
 from tests.journeys.game import Game
 from tests.journeys.games.visit import Kind, Visit

@@ -1,7 +1,5 @@
 """A game on PostgreSQL."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from urllib.parse import parse_qs, urlsplit
 

@@ -1,7 +1,5 @@
 """A game on EvAdventure, with combat."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 from tests.journeys.classes import stand_on

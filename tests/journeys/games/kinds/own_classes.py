@@ -1,7 +1,5 @@
 """A game with base classes of its own: account, character, object, room and script."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 from tests.journeys.game import Game

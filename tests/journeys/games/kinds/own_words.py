@@ -1,7 +1,5 @@
 """A game with a `say`, a `tell` and a `history` of its own, as DIKU-like games have them."""
 
-from __future__ import annotations
-
 from importlib.metadata import version
 
 import pytest

@@ -1,7 +1,5 @@
 """A game on rpsystem, with descriptions, masks and recogs."""
 
-from __future__ import annotations
-
 import re
 from contextlib import ExitStack
 

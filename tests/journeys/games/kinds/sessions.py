@@ -1,7 +1,5 @@
 """Games of each `MULTISESSION_MODE`, with guests, and without automatic puppeting."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """A game as `evennia --init` makes it."""
 
-from __future__ import annotations
-
 from tests.journeys.games.visit import Kind
 
 KINDS = (Kind("stock", "stock, as `evennia --init` makes it"),)
