@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from evennia_ai.core.hearing.decision_traces import RUN_BY_HAND, DecisionTrace
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import RUN_BY_HAND
 from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.core.hearing.unmarked import Hears, listened
 from tests.core.samples import make_heard

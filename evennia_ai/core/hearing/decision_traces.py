@@ -19,8 +19,6 @@ MOST_PASSED, MOST_JUDGED = 60, 60
 # Characters of a message that are stored in the database, and kept in memory.
 MOST_SHOWN, MOST_KEPT = 120, 2000
 MOST_STEPS = 10
-# The verdict on a tool that a person had the assistant use, which is no message.
-RUN_BY_HAND = "by_hand"
 
 
 @dataclass(slots=True)

@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evennia_ai.core.hearing.decision_traces import RUN_BY_HAND, DecisionTrace
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import RUN_BY_HAND
 from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 
 # A command takes both ways, one right after the other.

@@ -20,8 +20,8 @@ from typing_extensions import TypedDict
 
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.decision_traces import RUN_BY_HAND, DecisionTrace
-from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import RUN_BY_HAND, Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.schema import parse

@@ -16,8 +16,7 @@ from typing_extensions import TypedDict
 from evennia_ai.agent import tracing
 from evennia_ai.approvals import holding
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.decision_traces import RUN_BY_HAND
-from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.hearing.inbox import OWN, RUN_BY_HAND
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.text.cleaning import one_line
