@@ -34,7 +34,9 @@ from evennia_ai.models.tool_pin import ToolPin as ToolPin
 
 APP = "evennia_ai"
 REMOVED = (
-    "the game still uses evennia_ai, but it is not in INSTALLED_APPS. Put it back to release "
+    "the game uses evennia_ai, but it is not in INSTALLED_APPS. If you are installing it, add it "
+    "there (server/conf/settings.py), run `evennia migrate` and `evennia reload`. If you removed "
+    "it, put it back to release "
     "(`assistant release`) the characters you adopted and to delete the other assistants; or leave "
     "it out, remove our command set from the game's, and delete the scripts that are left: see "
     "'Removing the app' in docs/extending.md. The characters themselves are unchanged."

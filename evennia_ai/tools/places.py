@@ -5,6 +5,8 @@ Names and descriptions may be written by players, so anything but plain names is
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Literal
 
 from evennia.objects.objects import DefaultCharacter
@@ -71,9 +73,15 @@ def _person_text(being: GameObject, character: Character) -> str:
     return f"{name_as_data(name_of(being, character))}{note}"
 
 
+def _counted(items: Iterable[str]) -> list[str]:
+    """The items, with a number for equal ones: a pile of coins must not hide the lamp."""
+    return [f"{item} ({n} of these)" if n > 1 else item for item, n in Counter(items).items()]
+
+
 def _listing(head: str, items: list[str], none: str) -> str:
-    more = f"; and {len(items) - MOST_NAMED} more" if len(items) > MOST_NAMED else ""
-    return f"{head}: {'; '.join(items[:MOST_NAMED]) or none}{more}."
+    kinds = _counted(items)
+    more = f"; and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
+    return f"{head}: {'; '.join(kinds[:MOST_NAMED]) or none}{more}."
 
 
 def _exits_text(character: Character) -> str:
@@ -136,6 +144,12 @@ def _is_called(thing: GameObject, words: list[str], character: Character) -> boo
     return all(word in names or word in tags for word in words)
 
 
+def _found_text(thing: GameObject, character: Character) -> str:
+    where = "you carry it" if thing.location == character else "here"
+    glance = _described(thing, character, LONGEST_GLANCE)
+    return f"{label_of(thing, character)} ({where}){glance and ': ' + glance}"
+
+
 @tool(category="safe_chain", group=PLACES, only_reads=True)
 def search_objects(character: Character, query: str) -> str:
     """Look for things or people here, or among what you carry, by words of their names.
@@ -149,11 +163,7 @@ def search_objects(character: Character, query: str) -> str:
     room = room_of(character)
     near = [thing for thing in seen_around(character) if thing not in (character, room)]
     matching = [thing for thing in near if _is_called(thing, words, character)]
-    lines = []
-    for thing in matching[:MOST_FOUND]:
-        where = "you carry it" if thing.location == character else "here"
-        glance = _described(thing, character, LONGEST_GLANCE)
-        lines.append(f"{label_of(thing, character)} ({where}){glance and ': ' + glance}")
-    if len(matching) > MOST_FOUND:
-        lines.append(f"and {len(matching) - MOST_FOUND} more; name it more closely")
+    lines = _counted(_found_text(thing, character) for thing in matching)
+    if len(lines) > MOST_FOUND:
+        lines[MOST_FOUND:] = [f"and {len(lines) - MOST_FOUND} more; name it more closely"]
     return "\n".join(lines) or f"nothing here is called {quote(query[:60])}"

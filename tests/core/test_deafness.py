@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import RUN_BY_HAND
 from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.core.hearing.unmarked import Hears, listened
 from tests.core.samples import make_heard
@@ -48,6 +51,13 @@ def test_what_was_heard_last_tells(found: Hears, newest_first: tuple[object, ...
         for number, heard in zip(range(len(newest_first), 0, -1), newest_first, strict=True)
     ]
     assert found is listened(records, NAMES).hears
+
+
+def test_a_tool_run_by_hand_is_no_speech() -> None:
+    """Its trace is marked as a whisper of the person who ran it."""
+    run = DecisionTrace(2, 2.0, MARKED, replace(IGNORED, name=RUN_BY_HAND))
+    assert listened([run], NAMES).hears is Hears.UNKNOWN
+    assert listened([run, DecisionTrace(1, 1.0, BARE, IGNORED)], NAMES).hears is Hears.NOTHING
 
 
 def test_the_newest_bare_line_is_dated() -> None:

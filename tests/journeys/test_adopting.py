@@ -140,7 +140,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
             admin.ask("examine bram", r"world\.guards\.Guard")
             admin.ask("whisper bram = hello", "You whisper to Bram")
             admin.ask("scripts", "Bram")
-        assert "it is not in INSTALLED_APPS. Put it back to release" in read_new_log(game, start)
+        assert "If you removed it, put it back to release" in read_new_log(game, start)
         game.launch("shell", "-c", CLEAN)
         game.stop()
         assert before == rows_of(game, number)

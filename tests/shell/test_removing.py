@@ -29,6 +29,27 @@ from tests.shell.game_npcs import Guard
 from tests.shell.support import pump
 
 SETTINGS = 'INSTALLED_APPS += ("evennia_ai",)\nEVENNIA_AI_MODEL = "small"\n'
+SECRETS = '"""The game\'s secrets."""\nEVENNIA_AI_MODEL = "large"\n'
+COMMANDS = """
+from evennia_ai.commands import (
+    AssistantCmdSet,
+    AssistantAccountCmdSet as ForStaff,
+)
+from evennia import CmdSet
+
+class CharacterCmdSet(CmdSet):
+    def at_cmdset_creation(self):
+        super().at_cmdset_creation()
+        self.add(AssistantCmdSet)
+        self.add(ForStaff())
+"""
+LINES = (
+    "commands/broken.py:1",
+    *(f"commands/default_cmdsets.py:{number}" for number in (2, 3, 4, 11, 12)),
+    "server/conf/secret_settings.py:2",
+    "server/conf/settings.py:1",
+    "server/conf/settings.py:2",
+)
 TYPECLASSED = ("objects_objectdb", "accounts_accountdb", "scripts_scriptdb", "comms_channeldb")
 
 
@@ -45,6 +66,10 @@ class RemovingTest(StaffCommandTest):
         self.enterContext(override_settings(GAME_DIR=str(self.folder)))
         (self.folder / "server/conf").mkdir(parents=True)
         (self.folder / "server/conf/settings.py").write_text(SETTINGS)
+        (self.folder / "server/conf/secret_settings.py").write_text(SECRETS)
+        (self.folder / "commands").mkdir()
+        (self.folder / "commands/default_cmdsets.py").write_text(COMMANDS)
+        (self.folder / "commands/broken.py").write_text("import evennia_ai.tools\nelse:\n")
         self.bram = create_object(Guard, key="Bram", location=self.room1)
         assert operations.adopt(self.bram).ok
         self.addCleanup(leftovers.clear_marks)
@@ -90,7 +115,7 @@ class TestRemoved(RemovingTest):
         assert (0, 0) == (AccessToken.objects.count(), Memory.objects.count())
         assert "Removed: 1 (Ada)." in shown
         assert "Released, and as they were before: Bram." in shown
-        assert "server/conf/settings.py:1, server/conf/settings.py:2" in shown
+        assert f"of the game: {', '.join(LINES)}; pip uninstall" in shown
         assert "What could not go" not in shown
 
     def test_adopted_beings_and_people_stay(self) -> None:

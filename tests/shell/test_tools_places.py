@@ -87,6 +87,14 @@ class TestInspect(ToolTest):
         assert "; and 7 more." in text
         assert "coin24" not in text
 
+    def test_what_is_alike_is_counted(self) -> None:
+        """A pile does not hide what lies behind it."""
+        for name in ["coin"] * 30 + ["anvil"]:
+            self.make_thing(name)
+        text = self.told("inspect_location")
+        assert "coin (30 of these); anvil." in text
+        assert "coin (here) (30 of these)" == self.told("search_objects", query="coin")
+
 
 class TestExits(ToolTest):
     def test_where_they_lead(self) -> None:

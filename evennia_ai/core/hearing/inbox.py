@@ -13,6 +13,8 @@ from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 
 MESSAGE, NOTICE, OWN, TASK = "message", "notice", "own", "task"
+# The verdict on a tool that a person had the assistant use, which is no message.
+RUN_BY_HAND = "by_hand"
 # Keys added to a stored event while its turn waits for the person to come back. "tray" is the name
 # in stored data.
 SET_ASIDE, SAVED_TURN = "set_aside", "tray"

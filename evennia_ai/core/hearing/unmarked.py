@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
+from evennia_ai.core.hearing.inbox import RUN_BY_HAND
 from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 
 # A command takes both ways, one right after the other.
@@ -107,7 +108,7 @@ def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearin
     newest_bare_at, is_mended = None, True
     for record in records:
         heard = record.heard
-        if heard.from_assistant:
+        if heard.from_assistant or record.verdict.name == RUN_BY_HAND:
             continue
         if heard.source in SPEECH and heard.evidence is not Evidence.NONE:
             marked += 1

@@ -5,10 +5,13 @@ Each of them would cause an error or a warning in the log once the package is un
 
 from __future__ import annotations
 
+import ast
 import pickletools
+import re
 from base64 import b64decode
 from binascii import Error as NotBase64Error
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -127,17 +130,31 @@ def tags() -> Any:
 
 
 def places_in_files() -> list[str]:
-    """Lines of the game's Python files that name this package: "server/conf/settings.py:12"."""
+    """Lines of the game's Python files that need this package: "server/conf/settings.py:12".
+
+    These name the package, one of its settings, or something imported from it.
+    """
     root, mentions = Path(settings.GAME_DIR), list[str]()
     for path in islice(_sources(root), MOST_FILES):
         try:
             text = path.read_text("utf-8", "replace")
         except OSError:
             continue
-        for number, line in enumerate(text.splitlines(), 1) if PACKAGE in text else ():
-            if PACKAGE in line.lower() or "EVENNIA_AI_" in line:
+        ours = re.compile("|".join([f"(?i:{PACKAGE})", *_imported_in(text)]))
+        for number, line in enumerate(text.splitlines(), 1):
+            if ours.search(line):
                 mentions.append(f"{path.relative_to(root)}:{number}")
     return mentions[:MOST_PLACES]
+
+
+def _imported_in(text: str) -> Iterator[str]:
+    """Patterns of the names that a file imports from this package."""
+    if PACKAGE not in text:
+        return
+    with suppress(SyntaxError, ValueError):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+                yield from (rf"\b{each.asname or each.name}\b" for each in node.names)
 
 
 def _sources(root: Path) -> Iterator[Path]:

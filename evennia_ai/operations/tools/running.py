@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from evennia_ai import audit
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.hearing.inbox import RUN_BY_HAND, Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
 from evennia_ai.core.hearing.trust import Basis
 from evennia_ai.core.settings.schema import parse
@@ -237,7 +237,7 @@ def _record(
         person=person_of(person),
         evidence=Evidence.KWARGS,
     )
-    verdict = Verdict(TRIGGER, 0, "by_hand", Basis("staff", 1.0))
+    verdict = Verdict(TRIGGER, 0, RUN_BY_HAND, Basis("staff", 1.0))
     trace: DecisionTrace = script.work.decisions.add(script.clock.seconds(), heard, verdict)
     return trace
 

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from evennia_ai.agent import tracing
 from evennia_ai.approvals import holding
 from evennia_ai.assistant_script import AssistantScript
-from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.hearing.inbox import OWN, RUN_BY_HAND
 from evennia_ai.core.safety.notices import limit_words
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.text.cleaning import one_line
@@ -127,7 +127,7 @@ def _heard(row: Row, whom: str) -> str:
     if row.get("kind") == OWN:
         return "I started something on my own"
     source, rule = row["source"], row.get("rule_name")
-    frame = "{who} had me use a tool" if rule == "by_hand" else _HEARD[source]
+    frame = "{who} had me use a tool" if rule == RUN_BY_HAND else _HEARD[source]
     frame = _TO_ME.get(source, frame) if rule in _ADDRESSED else frame
     text = frame.format(who=whom or row["sender"] or NOBODY, place=row["place"] or "?")
     return text[:1].upper() + text[1:]  # not `capitalize`, which lowers the rest
