@@ -3,8 +3,6 @@
 The game calls the same functions; tests and a benchmark use this table.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every endpoint with every method, each with a valid request."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """An OpenAPI schema as lines, each a promise to clients about requests or responses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Prints one JSON mapping: the result of each scenario.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

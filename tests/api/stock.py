@@ -1,7 +1,5 @@
 """Memories and lore for tests of the API, and the addresses that lead to them."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A game with Ada, accounts of every right, and a client, shared by tests of the API."""
 
-from __future__ import annotations
-
 import json
 from contextlib import contextmanager
 from typing import Any

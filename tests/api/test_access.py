@@ -1,7 +1,5 @@
 """Authentication: sessions and CSRF, tokens, and accounts that may not ask."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

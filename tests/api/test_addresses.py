@@ -1,7 +1,5 @@
 """The addresses of clients: forged headers lift no limit and lock nobody else out."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

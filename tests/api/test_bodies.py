@@ -1,7 +1,5 @@
 """Response bodies: any value becomes plain JSON data, any exception one error body."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum

@@ -1,7 +1,5 @@
 """Export and import of whole assistants over the API."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode, b64encode
 from typing import Any

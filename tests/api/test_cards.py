@@ -1,7 +1,5 @@
 """Character cards and lore packs over the API: import, preview, export and limits."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode, b64encode
 from typing import Any

@@ -1,7 +1,5 @@
 """The API keeps the promises of its version 1.0.0 to clients."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

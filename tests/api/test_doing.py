@@ -1,7 +1,5 @@
 """Changes over the API take effect in the game."""
 
-from __future__ import annotations
-
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 

@@ -1,7 +1,5 @@
 """Calls into the game's thread, from other threads and from that thread itself."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Rights over REST: quelling counts, each act has its own right, orders need both rights."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia.utils.create import create_object

@@ -1,7 +1,5 @@
 """Lore and sleep over the API, and the examples about memory in docs/api.md."""
 
-from __future__ import annotations
-
 import shlex
 from itertools import pairwise
 from pathlib import Path

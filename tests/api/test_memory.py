@@ -1,7 +1,5 @@
 """Memories over the API: the rights of staff, and of everybody about themselves."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """The audit log: one line for each request that changes something, or tried to."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

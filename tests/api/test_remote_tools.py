@@ -1,7 +1,5 @@
 """MCP tools on hold: staff see them, owners allow them, and restarts keep the decision."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Validation of requests: every mistake gets one clear answer."""
 
-from __future__ import annotations
-
 import json
 
 from django.test.utils import override_settings

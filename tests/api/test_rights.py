@@ -3,8 +3,6 @@
 The table goes to docs/rights_api.md; EVENNIA_AI_WRITE_TABLES=1 writes it anew.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The OpenAPI schema: valid, complete, and true of the responses."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Requests to the API write no session, and the website's logins are unaffected."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

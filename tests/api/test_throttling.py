@@ -1,7 +1,5 @@
 """Limits on the rate of requests."""
 
-from __future__ import annotations
-
 from django.test.utils import override_settings
 
 from evennia_ai import operations

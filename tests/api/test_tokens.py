@@ -1,7 +1,5 @@
 """Tokens: hashed, ended by passwords, bans and time, and revoked by their owners."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """The trace over HTTP: the same rights and masking as in the game."""
 
-from __future__ import annotations
-
 from django.test.utils import override_settings
 
 from evennia_ai.core.memory.recollection import DAY_SECONDS

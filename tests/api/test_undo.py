@@ -1,7 +1,5 @@
 """Edits over the API: listed, undone and redone, with the rights that they needed."""
 
-from __future__ import annotations
-
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 

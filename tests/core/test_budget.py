@@ -1,7 +1,5 @@
 """Budget accounts, and the caps that a further call meets there."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Calls by name, and the assistant that answers a line that calls nobody."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Detection of an assistant to whom speech comes without metadata."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Traces of the decisions to answer a message or not."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

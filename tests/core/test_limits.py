@@ -1,7 +1,5 @@
 """The table of limits, the decisions made without a person, and the texts."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

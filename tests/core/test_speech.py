@@ -1,7 +1,5 @@
 """Text in place of a tool call."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

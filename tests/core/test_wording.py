@@ -1,7 +1,5 @@
 """Short forms of chat, and the words of a line that carry its meaning."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.memory.wording import telling_words, written_out

@@ -1,7 +1,5 @@
 """A turn whose answer nobody can hear any more: it asks and does nothing further."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.turn.react import Stop, StopReason

@@ -4,8 +4,6 @@
 exactly once in its file, so that an outdated row is noticed.
 """
 
-from __future__ import annotations
-
 from tests.guards.hearing import HEARING
 from tests.guards.limits import LIMITS
 from tests.guards.memory import MEMORY

@@ -1,7 +1,5 @@
 """Guards of hearing: senders, trust, and the number of messages."""
 
-from __future__ import annotations
-
 from tests.guards.table import guard
 
 HEARING = (

@@ -1,7 +1,5 @@
 """Guards of limits: steps, money, and the questions about them."""
 
-from __future__ import annotations
-
 from tests.guards.table import guard
 
 LIMITS = (

@@ -1,7 +1,5 @@
 """Guards of private words and memories."""
 
-from __future__ import annotations
-
 from tests.guards.table import guard
 
 MEMORY = (

@@ -1,7 +1,5 @@
 """Guards of rights: by command, by page and over HTTP."""
 
-from __future__ import annotations
-
 from tests.guards.table import guard
 
 PEOPLE = (

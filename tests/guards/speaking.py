@@ -1,7 +1,5 @@
 """Guards of tools and of the text that people see."""
 
-from __future__ import annotations
-
 from tests.guards.table import guard
 
 SPEAKING = (

@@ -1,7 +1,5 @@
 """Guards of stops and of recovery after a crash."""
 
-from __future__ import annotations
-
 from tests.guards.table import guard
 
 STOPPING = (

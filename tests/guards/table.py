@@ -1,7 +1,5 @@
 """The form of a guard: the edits that remove it, and the test that then fails."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """An external agent gives an assistant of a running game tasks, by the official A2A client."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,7 +1,5 @@
 """An owner's coding assistant inspects and operates a running game over MCP."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """An assistant of a running game delegates tasks to an agent by the official SDK."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

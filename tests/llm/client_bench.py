@@ -1,7 +1,5 @@
 """Clients over scripted transports and a clock moved by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from twisted.internet.defer import Deferred

@@ -1,7 +1,5 @@
 """Fixtures: a running reactor and a fake model server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A model transport that cannot be cancelled."""
 
-from __future__ import annotations
-
 from twisted.internet.defer import Deferred
 
 from evennia_ai.llm.scripted import ScriptedModel

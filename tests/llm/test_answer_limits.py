@@ -1,7 +1,5 @@
 """Limits on the length of answers: by the model's name, and as endpoints state them."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.errors import ContextLengthError, ModelStatusError

@@ -1,7 +1,5 @@
 """Coroutines as Deferreds that fire in the reactor's thread."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """Checks of an endpoint, against servers that are fit and servers that are not."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

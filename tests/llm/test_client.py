@@ -1,7 +1,5 @@
 """The client around a transport: requests, retries, slots and the breaker."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The deadline of a model call, and its cancellation."""
 
-from __future__ import annotations
-
 from twisted.internet.defer import CancelledError, DeferredSemaphore
 
 from evennia_ai.errors import ModelTimeoutError

@@ -1,7 +1,5 @@
 """Complaints of services: overlong prompts, used-up accounts, and the text to show."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

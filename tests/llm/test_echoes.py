@@ -1,7 +1,5 @@
 """Services that want back what they sent beside a tool call."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

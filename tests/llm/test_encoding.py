@@ -1,7 +1,5 @@
 """Request bodies as bytes."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

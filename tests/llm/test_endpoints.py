@@ -1,7 +1,5 @@
 """The choice of a model, from the environment and the settings."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

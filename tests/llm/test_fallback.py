@@ -1,7 +1,5 @@
 """Several models as one client: their order, time, slots and errors."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

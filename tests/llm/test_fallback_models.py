@@ -1,7 +1,5 @@
 """The list of fallback models: its valid forms, and the error for each mistake."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fallback models over HTTP, each in its own tool mode."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

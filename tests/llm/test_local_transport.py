@@ -1,7 +1,5 @@
 """The start of the demo brain by the first request to it."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tools as a model is offered them: schemas with bounds, prepared once."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The pacing of work in the reactor's thread, in slices of limited length."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The parsers of model output: linear in the length of any text, and without exceptions."""
 
-from __future__ import annotations
-
 import pytest
 
 from evennia_ai.core.memory import extraction

@@ -1,7 +1,5 @@
 """The pool of clients, transports and breakers that a process shares."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

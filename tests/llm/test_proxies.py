@@ -1,7 +1,5 @@
 """Proxies named by the environment."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """Rate limits in the headers of services."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The list of a model's addresses: its valid forms, and the error for each mistake."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

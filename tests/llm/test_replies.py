@@ -1,7 +1,5 @@
 """Requests to a model, and the parsing of its replies, malformed ones included."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

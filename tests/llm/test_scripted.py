@@ -1,7 +1,5 @@
 """The fixed answers of the scripted model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

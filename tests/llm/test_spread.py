@@ -1,7 +1,5 @@
 """One model at several addresses: its share of calls, limits and failures at each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path

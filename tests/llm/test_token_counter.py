@@ -1,7 +1,5 @@
 """Token counts for one model: exact where tiktoken's file is on disk, else estimated."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import socket

@@ -1,7 +1,5 @@
 """The HTTP transport, against servers that misbehave."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

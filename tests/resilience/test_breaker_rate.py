@@ -1,7 +1,5 @@
 """A breaker that trips by the share of failed calls as well."""
 
-from __future__ import annotations
-
 from collections import deque
 from dataclasses import replace
 

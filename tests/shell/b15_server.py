@@ -1,7 +1,5 @@
 """A server process that is shut down or killed, and started again from the database."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Mapping
 from typing import Any

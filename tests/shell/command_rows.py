@@ -3,8 +3,6 @@
 `{a}` stands for the assistant's name.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 RUNNING, STOPPED, LOCKED, MISSING = "running", "stopped", "locked", "missing"

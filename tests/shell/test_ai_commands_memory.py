@@ -1,7 +1,5 @@
 """`aimemory`: an assistant's memories, for staff, with each look on record."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import socket

@@ -1,7 +1,5 @@
 """`assistant create`, `clone`, `delete`, `tell`, and the overview of assistants."""
 
-from __future__ import annotations
-
 import re
 from tempfile import TemporaryDirectory
 from typing import Any

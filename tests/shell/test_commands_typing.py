@@ -1,7 +1,5 @@
 """Typing errors, which are answered with the right way to type a command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

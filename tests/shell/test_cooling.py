@@ -1,7 +1,5 @@
 """The cooling-off period: a person whose requests keep failing waits, and others do not."""
 
-from __future__ import annotations
-
 import json
 
 from evennia_ai import operations

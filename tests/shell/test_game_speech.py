@@ -1,7 +1,5 @@
 """The adapter `hear`, for games whose own commands send bare text."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Raising a cap: only people with the right over its account are asked or answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import evennia

@@ -1,7 +1,5 @@
 """The ledger of one server process: its timer, its shutdown, and wrong settings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest import mock

@@ -1,7 +1,5 @@
 """The rights of players over what an assistant remembers of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

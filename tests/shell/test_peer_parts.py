@@ -1,7 +1,5 @@
 """Artifacts of peers' tasks, their bounds, and the budgets of peers."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 from uuid import uuid4

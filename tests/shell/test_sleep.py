@@ -1,7 +1,5 @@
 """Falling asleep and waking: by the clock, by somebody's word, and by her own wish."""
 
-from __future__ import annotations
-
 from evennia_ai import audit, consolidation, operations
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.llm.scripted import completion

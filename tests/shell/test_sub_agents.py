@@ -1,7 +1,5 @@
 """Delegation of a task: the delegate, the words it gets, and the report that comes back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from evennia_ai import operations

@@ -1,7 +1,5 @@
 """The tools `set_attribute` and `time`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.test.utils import override_settings

@@ -1,7 +1,5 @@
 """`execute_command`: nothing by default, and never more than what is on the list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock

@@ -1,7 +1,5 @@
 """The stored trace of messages: what is kept, for how long, and who is told of it."""
 
-from __future__ import annotations
-
 from typing import Any
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Fixtures: cache folders, the tiny weights, and supervisors that end with their test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A stand-in for the model's host: a real process and HTTP server that can misbehave."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Stand-ins: a model of a few bytes, wheels that carry it, a hub that serves it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import sys

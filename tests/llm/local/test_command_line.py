@@ -1,7 +1,5 @@
 """The embedded model's command line."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The lookup of a running embedded model in its state file."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

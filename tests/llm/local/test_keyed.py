@@ -1,7 +1,5 @@
 """The key between the game and the embedded model's server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The lifetime of the embedded model, which ends with the game's, and its log."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

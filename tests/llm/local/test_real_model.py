@@ -1,7 +1,5 @@
 """The real embedded model: fetched, loaded, and asked by schema and by tool call."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Fetches of the weights, which are complete and checked or leave nothing behind."""
 
-from __future__ import annotations
-
 import errno
 import importlib.util
 import os

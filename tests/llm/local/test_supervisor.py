@@ -1,7 +1,5 @@
 """The supervisor of the embedded model: start, restart and stop."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The weights: the order of their sources, the cache folder, and the checks of the file."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
