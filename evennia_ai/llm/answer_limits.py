@@ -6,7 +6,7 @@ No request is sent without that limit: it bounds what one call may cost.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
@@ -119,12 +119,17 @@ class Generation:
             **{key: value for key, value in extra.items() if key not in RESERVED_MEMBERS},
         }
 
-    def refused_by(self, error: ModelStatusError) -> str:
-        """The setting that the refusal of a request names, if it was sent; or ""."""
-        if not error.is_of_request:
+    def refused_by(self, error: ModelStatusError, answered: Collection[str]) -> str:
+        """The setting that the refusal of a request names, or "".
+
+        Args:
+            answered: the settings, as text, with which the model has answered.
+        """
+        settings = self.as_body()
+        if not error.is_of_request or str(settings) in answered:
             return ""
         named = set(re.findall(r"\w+", str(error)))
-        for member in self.as_body():
+        for member in settings:
             if member in named:
                 return RESERVED_MEMBERS.get(member, f"{member} in llm_extra_params")
         return ""
@@ -159,15 +164,17 @@ def wanted_of(model: str, *, is_native: bool, is_thinking: bool = False) -> Want
 
 @dataclass(slots=True)
 class AnswerLimit:
-    """The way one model at one endpoint takes the answer limit, learned from its refusals.
+    """The way one model at one endpoint takes its limit and settings, learned from what it says.
 
     Attributes:
         name: the request parameter, `max_tokens` or `max_completion_tokens`.
         most: the largest value that the endpoint accepts; None until it has refused one.
+        answered: the sampling settings, as text, with which the model has answered.
     """
 
     name: str = MAX_TOKENS
     most: int | None = None
+    answered: set[str] = field(default_factory=set)
     _refused: set[str] = field(default_factory=set)
 
     @classmethod

@@ -288,8 +288,9 @@ class UnifiedLLMClient:
             messages = with_closing_reply(messages)
         if wanted := self._echoes.wanted:
             messages = with_kept(messages, self.model, wanted)
+        settings = self._generation.as_body()
         body = {"model": self.model, **REQUESTS[self.tool_mode](messages, asked.tools)}
-        body |= {**self._generation.as_body(), **asked.extra}
+        body |= {**settings, **asked.extra}
         # Each attempt adds the limit, under the name that the endpoint takes.
         body.pop(MAX_TOKENS, None)
         call = _Call(body, self.wanted(asked.extra).tokens, asked.payment, asked.name)
@@ -300,6 +301,7 @@ class UnifiedLLMClient:
             )
             reply = await attempts
             permit.success()
+            self._answer_limit.answered.add(str(settings))
         except ModelError as error:
             self._mark_if_of_service(error)
             if error.blames_service:
@@ -324,15 +326,17 @@ class UnifiedLLMClient:
     def _mark_if_of_service(self, error: ModelError) -> None:
         """Blame a setting or the service for an error that a request may have caused.
 
-        A refusal is the setting's if it names one that was sent, and the service's if none of its
-        answers was ever anything else; other errors are the service's while no request succeeds.
+        A refusal is the setting's if it names one that never had an answer, and the service's if
+        none of its answers was ever anything else; other errors are the service's while no request
+        succeeds.
         """
-        breaker = self.circuit_breaker
+        breaker, answered = self.circuit_breaker, self._answer_limit.answered
         if isinstance(error, ContextLengthError):
             return
         if not isinstance(error, ModelStatusError):
             error.is_of_service |= error.blames_service and not breaker.has_answered_lately
-        elif setting := self._generation.refused_by(error):
+        # A service may quote the person's words, which must not name a setting that works.
+        elif setting := self._generation.refused_by(error, answered):
             error.blame_setting(setting)
         elif not (error.is_of_service or breaker.has_answered):
             error.is_of_service, error.may_lock = True, False

@@ -176,8 +176,8 @@ def test_what_a_setting_asks_for_and_is_refused_is_laid_to_that_setting(
 ) -> None:
     """It counts as a wrong setting does, and says which; the person who asked is not blamed."""
     generation = Generation(temperature=0.5, reasoning_effort="low", extra={"min_p": 0.1})
-    bench = Bench(FINE, ModelStatusError(400, text), generation=generation)
-    bench.ask()
+    bench = Bench(ModelStatusError(400, text), generation=generation)
+    bench.breaker.record_success()
     refused = bench.fails()
     assert isinstance(refused, ModelStatusError)
     told = text.rstrip(".")
@@ -195,11 +195,21 @@ def test_what_a_setting_asks_for_and_is_refused_is_laid_to_that_setting(
     ],
 )
 def test_other_refusals_are_laid_to_no_setting(status: int, text: str) -> None:
-    bench = Bench(FINE, ModelStatusError(status, text), generation=Generation(temperature=0.5))
-    bench.ask()
+    bench = Bench(ModelStatusError(status, text), generation=Generation(temperature=0.5))
+    bench.breaker.record_success()
     refused = bench.fails()
     assert isinstance(refused, ModelStatusError)
     assert (text, False) == (str(refused), refused.is_of_service)
+
+
+def test_a_setting_with_which_the_model_answered_is_not_blamed() -> None:
+    """A service may quote the words that it refuses, and people could write a setting's name."""
+    error = ModelStatusError(400, "refused: 'temperature'")
+    bench = Bench(FINE, error, generation=Generation(temperature=0.5))
+    bench.ask()
+    refused = bench.fails()
+    assert isinstance(refused, ModelStatusError)
+    assert ("refused: 'temperature'", False) == (str(refused), refused.is_of_service)
 
 
 @pytest.mark.parametrize("status", [400, 403])
