@@ -69,6 +69,6 @@ class PassingWords(WordCommand):
         )
 
 
-for each in (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiMemory, CmdAiInteract):
-    act = partial(PassingWords._pass_on, kind=each)
-    subcommand(f"assistant {each.key} ...", is_told=False)(act)
+for kind in (CmdAiAudit, CmdAiExec, CmdAiGoal, CmdAiMemory, CmdAiInteract):
+    word_of_staff = subcommand(f"assistant {kind.key} ...", is_told=False)
+    word_of_staff(partial(PassingWords._pass_on, kind=kind))
