@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from evennia.accounts.accounts import DefaultAccount
-from evennia.objects.objects import DefaultCharacter, DefaultObject
+from evennia.objects.objects import DefaultObject
 from evennia.utils import logger
 
 from evennia_ai.agent import hearing
@@ -29,6 +29,7 @@ from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages import incoming
 from evennia_ai.runtime.assistant import Assistant, Character
+from evennia_ai.runtime.names import is_character
 
 KINDS: Mapping[str, Source] = MappingProxyType(
     {
@@ -101,7 +102,7 @@ def _bodies(listener: GameObject, source: Source, kind: str) -> list[Any]:
         return [listener] if _is_body(listener) else []
     if _is_body(listener):
         return [listener]
-    if isinstance(listener, DefaultCharacter):
+    if is_character(listener):
         return []
     if source in PRIVATE:
         # Only rooms have no location; whispering to an object in a room is simply not heard.

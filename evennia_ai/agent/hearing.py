@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from evennia.objects.objects import DefaultCharacter
-
 from evennia_ai.agent import answerers
 from evennia_ai.agent.admission import end_or_extend, overhear, place_of, tell_of_mute
 from evennia_ai.agent.ear_settings import ear_for
@@ -193,7 +191,7 @@ def _names_of_others(body: Character, heard: Heard) -> Iterator[str]:
     for being in body.location.contents if body.location is not None else ():
         # A pose usually contains the name of the one who poses.
         is_posing = heard.source is POSE and being.dbref == heard.sender_id
-        if isinstance(being, DefaultCharacter) and being is not body and not is_posing:
+        if being is not body and not is_posing and names.is_character(being):
             yield from names.called(being, body)
             if not names.is_alike_for_all(being):
                 # With masks the speaker may use a name that the assistant never saw.

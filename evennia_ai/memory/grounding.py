@@ -37,7 +37,7 @@ from evennia_ai.memory.lore_conditions import moment_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
-from evennia_ai.runtime.names import description_of, name_of
+from evennia_ai.runtime.names import description_of, is_character, name_of
 
 # In characters.
 LONGEST_LINE = 400
@@ -48,7 +48,6 @@ MOST_REMEMBERED = 40
 MOST_THINGS = 30
 MOST_NAMED = 12
 EXITS_QUESTION = "which ways lead out of here, where does that door go?"
-_BEING = "evennia.objects.objects.DefaultCharacter"
 _EXIT = "evennia.objects.objects.DefaultExit"
 _ARTICLE = re.compile(r"\Aan?\s+(?=\w)", re.IGNORECASE)
 
@@ -170,7 +169,7 @@ def _surroundings(body: GameObject | None) -> Iterator[Note]:
     visible = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
     others = [thing for thing in visible if thing != body]
     ways = [thing for thing in others if thing.is_typeclass(_EXIT, exact=False)]
-    beings = [thing for thing in others if thing.is_typeclass(_BEING, exact=False)]
+    beings = [thing for thing in others if is_character(thing)]
     if ways:
         text = f"From here one can go {_joined(_exit_text(way, body) for way in ways)}."
         yield Note(text, key=f"{EXITS_QUESTION} {text}", question=EXITS_QUESTION)

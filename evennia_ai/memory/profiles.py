@@ -8,7 +8,6 @@ from itertools import islice
 
 from django.db import connection
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
-from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.memory import profiles as core
@@ -174,10 +173,10 @@ def _bystanders(body: GameObject, event: Event) -> dict[str, tuple[str, str]]:
     """The other unmasked characters in the room: name and id by the id of the person."""
     if body.location is None:
         return {}
-    beings = [thing for thing in body.location.contents if isinstance(thing, DefaultCharacter)]
+    beings = filter(names.is_character, body.location.contents)
     bystanders = {
         _person_of(being): (names.name_of(being, body), being.dbref)
-        for being in beings[:MOST_LOOKED_AT]
+        for being in islice(beings, MOST_LOOKED_AT)
         if not names.mask_of(being, body)
     }
     besides = (_person_of(body), event.person, event.sender_id)

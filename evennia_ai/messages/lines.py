@@ -18,7 +18,6 @@ from typing import Any
 
 import evennia
 from django.conf import settings
-from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 from twisted.internet.interfaces import IWriteDescriptor
 
@@ -173,7 +172,7 @@ def _others(speaker: GameObject) -> Iterator[str]:
     """The names of everybody else whom the speaker sees in the room."""
     place = getattr(speaker, "location", None)
     for being in place.contents if place is not None else ():
-        if isinstance(being, DefaultCharacter) and being is not speaker:
+        if being is not speaker and names.is_character(being):
             yield from names.called(being, speaker)
 
 

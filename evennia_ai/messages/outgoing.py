@@ -11,7 +11,6 @@ from types import MappingProxyType
 from typing import Any
 
 import evennia
-from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai.core.hearing.perception import PRIVATE
@@ -119,8 +118,8 @@ def _audible_room(character: GameObject) -> Any:
     room = character.location
     if room is None:
         raise ToolError("you are nowhere, so nobody can hear you")
-    beings = [being for being in room.contents if isinstance(being, DefaultCharacter)]
-    if room.location is not None and beings in ([], [character]):
+    others = (being for being in room.contents if being is not character)
+    if room.location is not None and not any(map(names.is_character, others)):
         raise ToolError("you are inside something, where nobody can hear you; whisper instead")
     return room
 

@@ -15,7 +15,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
-from evennia.objects.objects import DefaultCharacter
 from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 from evennia.utils.utils import class_from_module
@@ -43,6 +42,7 @@ from evennia_ai.operations.naming import (
     problem_of_player,
 )
 from evennia_ai.runtime.audience import has_assistant
+from evennia_ai.runtime.names import is_character
 
 ADVICE = "Rename one of them (`name`); until then whisper and page reach the assistant."
 # What sets a part of a name apart: in a list it would read like a name of its own, or like a note.
@@ -119,7 +119,7 @@ def judge_object(being: ObjectDB) -> None:
         NameTakenError: the object is a player's and the name is, or looks like, an assistant's; or
             the object is an assistant's body and the name is not fit for an assistant.
     """
-    if not isinstance(being, DefaultCharacter) and not has_assistant(being):
+    if not is_character(being) and not has_assistant(being):
         return
     old = _stored(ObjectDB, being, "db_key")
     if being.db_key == old:
@@ -139,7 +139,7 @@ def judge_aliases(being: ObjectDB, tags: Iterable[int]) -> None:
     Raises:
         NameTakenError: as in `judge_object`.
     """
-    if not isinstance(being, DefaultCharacter) and not has_assistant(being):
+    if not is_character(being) and not has_assistant(being):
         return
     aliases = Tag.objects.filter(pk__in=tags, db_tagtype=ALIAS, db_model="objectdb")
     for alias in aliases.values_list("db_key", flat=True):

@@ -10,7 +10,6 @@ from django.conf import settings
 from evennia.accounts.models import AccountDB
 from evennia.commands.cmdsethandler import import_cmdset
 from evennia.objects.models import ObjectDB
-from evennia.objects.objects import DefaultCharacter
 from evennia.scripts.models import ScriptDB
 
 from evennia_ai.assistant_script import AssistantScript
@@ -237,7 +236,7 @@ def characters_like(outlines: Collection[str]) -> Iterator[Any]:
     """Characters whose name has one of these outlines, by number."""
     keys = _keys_like(outlines, ObjectDB, "db_key")
     for being in ObjectDB.objects.filter(pk__in=keys).order_by("pk"):
-        if isinstance(being, DefaultCharacter):
+        if names.is_character(being):
             yield being
 
 

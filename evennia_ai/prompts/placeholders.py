@@ -19,7 +19,7 @@ from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.runtime.game_functions import MACROS, macro_value, macros
-from evennia_ai.runtime.names import description_of, name_of
+from evennia_ai.runtime.names import description_of, is_character, name_of
 
 _BRACES = re.compile(r"\{\{([a-z_]+)\}\}|\{([a-z_]+)\}")
 _MACRO = re.compile(r"\{\{([A-Za-z_]{1,40})\}\}")
@@ -178,7 +178,6 @@ def check_text(text: str, path: str) -> None:
 
 
 MOST_NAMED = 20  # exits, and beings, that a prompt lists
-_BEING = "evennia.objects.objects.DefaultCharacter"
 
 
 def check_macros() -> None:
@@ -212,7 +211,7 @@ def _place_of(body: GameObject) -> Mapping[str, str]:
         return {}
     # Sorted: an order that changed with the database's would spoil the provider's prompt cache.
     here = sorted(room.filter_visible(room.contents, body), key=attrgetter("id"))
-    beings = [thing for thing in here if thing != body and thing.is_typeclass(_BEING, False)]
+    beings = [thing for thing in here if thing != body and is_character(thing)]
     ways = [thing for thing in here if thing.destination]
     return {
         "location": place_as_data(name_of(room, body)),

@@ -19,6 +19,7 @@ from evennia.accounts.accounts import DefaultAccount
 from evennia.objects.objects import DefaultCharacter, DefaultExit, DefaultObject, DefaultRoom
 from evennia.utils import logger
 from evennia.utils.ansi import strip_ansi
+from evennia.utils.utils import class_from_module
 
 from evennia_ai.core.text.words import FORMS, Pronouns, Wording, pronouns_of
 from evennia_ai.core.typed_objects import Being, GameObject
@@ -36,6 +37,17 @@ _ARTICLE = re.compile(r"(?:a|an|the)\s+(?=\w)", re.IGNORECASE)
 _TAIL_NOTE = re.compile(r"\s*\[[^\[\]]*\]\Z")
 _HASH_DIGITS = 8  # of a mask's id
 _logged: set[tuple[type, str]] = set()
+
+
+def is_character(thing: object) -> bool:
+    """True for a character of Evennia's class, or of a class of the game that is not derived."""
+    return isinstance(thing, (DefaultCharacter, _class_at(settings.BASE_CHARACTER_TYPECLASS)))
+
+
+@lru_cache(maxsize=8)
+def _class_at(path: str) -> type:
+    kind: type = class_from_module(path, fallback=settings.FALLBACK_CHARACTER_TYPECLASS)
+    return kind
 
 
 def is_alike_for_all(being: object) -> bool:

@@ -6,7 +6,6 @@ can do no more than any character.
 
 from __future__ import annotations
 
-from evennia.objects.objects import DefaultCharacter
 from evennia.server.signals import SIGNAL_EXIT_TRAVERSED
 
 from evennia_ai.core.turn.turn import Turn
@@ -147,7 +146,7 @@ def _find_taker(character: Character, name: str, turn: Turn) -> GameObject:
     taker = find_listener(character, name, turn)
     if taker is character:
         raise ToolError("you have it already; name whom you give it to")
-    if taker is character.location and not isinstance(taker, DefaultCharacter):
+    if taker is character.location and not names.is_character(taker):
         raise ToolError("a room takes nothing; drop it instead")
     if outgoing.muters(character, [taker]):
         raise ToolError(f"{label_of(taker, character)} wants nothing from you; leave them be")

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
-from evennia.objects.objects import DefaultCharacter
-
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, quote
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.runtime.assistant import Character
-from evennia_ai.runtime.names import description_of, folded, name_of
+from evennia_ai.runtime.names import description_of, folded, is_character, name_of
 from evennia_ai.tools.groups import PLACES
 from evennia_ai.tools.registry import tool
 from evennia_ai.tools.senses import (
@@ -42,7 +40,7 @@ def ways_out(character: Character) -> list[GameObject]:
 def people_near(character: Character) -> list[GameObject]:
     """The other characters that the character can see in the room."""
     visible = seen_in(room_of(character), character)
-    return [being for being in visible if isinstance(being, DefaultCharacter)]
+    return [being for being in visible if is_character(being)]
 
 
 def _described(thing: GameObject, character: Character, limit: int) -> str:
@@ -111,7 +109,7 @@ def inspect_location(character: Character, detail_level: Literal["brief", "full"
     things = [
         _thing_text(thing, character, is_full=is_full)
         for thing in seen_in(room, character)
-        if not thing.destination and not isinstance(thing, DefaultCharacter)
+        if not thing.destination and not is_character(thing)
     ]
     carried = [label_of(thing, character) for thing in seen_in(character, character)]
     lines = [

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 
-from evennia.objects.objects import DefaultCharacter
 from evennia.utils.ansi import strip_ansi
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, place_as_data
@@ -52,7 +51,7 @@ def room_of(character: Character) -> GameObject:
 def holders(character: Character) -> list[GameObject]:
     """The containers of the character: a room, or a bag and then the character that carries it."""
     chain = [character.location]
-    while chain[-1].location is not None and not isinstance(chain[-1], DefaultCharacter):
+    while chain[-1].location is not None and not names.is_character(chain[-1]):
         chain.append(chain[-1].location)
     return chain
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from evennia.objects.objects import DefaultCharacter
 from evennia.utils import logger
 
 from evennia_ai.core.hearing.inbox import OWN, TASK
@@ -21,7 +20,7 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Specs
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Character
-from evennia_ai.runtime.names import unmarked
+from evennia_ai.runtime.names import is_character, unmarked
 from evennia_ai.tools.groups import HANDS, TRAVEL
 from evennia_ai.tools.registry import SPECS, TOOL_REGISTRY
 
@@ -116,6 +115,6 @@ def _groups_of_things(character: Character, text: str) -> Iterator[str]:
     here = room.contents if room is not None else ()
     for thing in islice((*character.contents, *here), MOST_THINGS):
         name = unmarked(str(thing.key)).casefold()
-        if isinstance(thing, DefaultCharacter) or len(name) < SHORTEST_NAME or name not in text:
+        if len(name) < SHORTEST_NAME or name not in text or is_character(thing):
             continue
         yield TRAVEL.name if thing.destination else HANDS.name

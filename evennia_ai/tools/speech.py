@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import evennia
 from evennia.comms.models import ChannelDB
-from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Account, GameObject
@@ -51,7 +50,7 @@ def whisper(character: Character, target: str, message: str, *, turn: Turn) -> s
     person = find_listener(character, target, turn)
     if person is character:
         raise ToolError("you cannot whisper to yourself; name the person you want to answer")
-    if person is character.location and not isinstance(person, DefaultCharacter):
+    if person is character.location and not names.is_character(person):
         raise ToolError("a room has no ears; name a person")
     outgoing.whisper(character, person, message, hops=turn.hops, more=turn.marks)
     turn.addressee = face_of(person, character)

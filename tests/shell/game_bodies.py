@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evennia.objects.objects import DefaultCharacter
+from evennia.objects.objects import DefaultCharacter, DefaultObject
 from evennia.typeclasses.attributes import AttributeProperty
 from evennia.utils.utils import lazy_property
 
@@ -63,3 +63,7 @@ class Statue(GameCharacter):
 
 class Anybody(AssistantMixin, DefaultCharacter):
     """A base class that makes every character a possible assistant."""
+
+
+class Creature(DefaultObject):
+    """A game's character class that is not derived from Evennia's."""

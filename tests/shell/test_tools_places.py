@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from django.test import override_settings
 from evennia.utils import create
 
 from evennia_ai.runtime import state
@@ -45,6 +46,16 @@ class TestInspect(ToolTest):
             "You carry: nothing.",
         ]
         assert expected == self.told("inspect_location").splitlines()
+
+    @override_settings(BASE_CHARACTER_TYPECLASS="tests.shell.game_bodies.Creature")
+    def test_a_games_characters_need_not_be_of_evennias_class(self) -> None:
+        kind = "evennia.objects.objects.DefaultObject"
+        cart = self.ada.location = create.create_object(kind, key="cart", location=self.room1)
+        assert "you are inside something" in self.refusal("say", message="Hello.")
+        create.create_object("tests.shell.game_bodies.Creature", key="Wolf", location=cart)
+        assert "With you: Wolf." == self.told("who_is_here")
+        assert "Things: none." in self.told("inspect_location")
+        assert "said" == self.told("say", message="Hello.")
 
     def test_nowhere(self) -> None:
         self.ada.location = None

@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import Any
 
 import evennia
-from evennia.objects.objects import DefaultCharacter
 from typing_extensions import TypedDict
 
 from evennia_ai.agent import hearing
@@ -273,7 +272,7 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
 def _names(body: GameObject) -> Iterable[str]:
     # People whose speech it may have heard: those in the room, and all who are online.
     here = body.location.contents if body.location is not None else ()
-    present = [being for being in here if isinstance(being, DefaultCharacter) and being is not body]
+    present = [being for being in here if being is not body and names.is_character(being)]
     playing = (session.get_puppet() for session in evennia.SESSION_HANDLER.get_sessions())
     online = [puppet for puppet in playing if puppet is not None]
     for being in dict.fromkeys((*present, *online)):

@@ -7,7 +7,6 @@ from typing import Any
 
 from evennia.accounts.models import AccountDB
 from evennia.objects.models import ObjectDB
-from evennia.objects.objects import DefaultCharacter
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.text.cleaning import one_line
@@ -71,7 +70,7 @@ def _being_named(name: str) -> Result[Any]:
     shown = one_line(name, 60)
     if name.startswith("#"):
         being = incoming.find_being(name)
-        if being is not None and being.is_typeclass(DefaultCharacter, exact=False):
+        if names.is_character(being):
             return Result(True, "", being)
         return Result.not_found(f"There is no character {shown}.")
     account = AccountDB.objects.filter(username__iexact=name).first()
@@ -80,7 +79,7 @@ def _being_named(name: str) -> Result[Any]:
     bodies = [
         body
         for body in ObjectDB.objects.filter(db_key__iexact=name)[:MOST_NAMED]
-        if body.is_typeclass(DefaultCharacter, exact=False)
+        if names.is_character(body)
     ]
     if len(bodies) > 1:
         numbers = ", ".join(body.dbref for body in bodies)

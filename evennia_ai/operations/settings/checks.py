@@ -20,7 +20,6 @@ from django.core import checks
 from evennia.accounts.models import AccountDB
 from evennia.locks.lockhandler import LockException, LockHandler
 from evennia.objects.models import ObjectDB
-from evennia.objects.objects import DefaultCharacter
 from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 
@@ -49,6 +48,7 @@ from evennia_ai.prompts import build_inputs
 from evennia_ai.prompts.registry import DEFAULT
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.names import is_character
 from evennia_ai.runtime.rights import known_permission, meets
 from evennia_ai.runtime.rights.people import DEFAULTS
 from evennia_ai.tools.registry import SPECS
@@ -336,4 +336,4 @@ def _is_name(word: str) -> bool:
     if word.casefold() in guests or AccountDB.objects.filter(username__iexact=word).exists():
         return True
     beings: Iterable[GameObject] = ObjectDB.objects.filter(db_key__iexact=word)
-    return any(isinstance(each, DefaultCharacter) for each in beings)
+    return any(map(is_character, beings))
