@@ -40,9 +40,9 @@ _TAGGED = re.compile(
 _PARAMETER = re.compile(
     r"<(?:\w{1,20}:)?(?:parameter(?:=|\s{1,9}name=)[\"']?(\w{1,60})[\"']?[^<>]{0,60}>"
     r"|arg_key>\s*+(\w{1,60})\s*+</arg_key>\s*+<arg_value>)"
-    r"([^<]*+(?:<(?!/?(?:\w{1,20}:)?(?:parameter|function|invoke|tool_call|arg_))[^<]*+)*+)"
+    r"(.*?)(?=</?(?:\w{1,20}:)?(?:parameter|function|invoke|tool_call|arg_)|\Z)"
     r"(?:</(?:\w{1,20}:)?(?:parameter|arg_value)>)?",
-    re.IGNORECASE,
+    re.IGNORECASE | re.DOTALL,
 )
 _TAGGED_ENDS = re.compile(r"</(?:\w{1,20}:)?(?:function|invoke|tool_call)", re.IGNORECASE)
 # `functions.whisper({...})`, `whisper(target="Tom", message="Hm.")` and a list of these, as the
