@@ -226,6 +226,7 @@ class ModelStatusError(ModelError):
         status: the HTTP status code.
         is_used_up: as given.
         is_of_request: whether the service refuses this very request, and says nothing of others.
+        is_refusal: whether it refuses the request or the caller, so that no repetition helps.
         is_of_answer: whether it came with HTTP 200 in place of an answer, for which the service may
             charge.
         is_wait_told: whether it is only busy and said when to come back, which is no failure.
@@ -249,8 +250,9 @@ class ModelStatusError(ModelError):
         self.is_used_up = is_used_up
         self.is_of_request = status in (400, 413, 422) and not is_used_up
         self.blames_service = not (self.is_of_request or self.is_wait_told)
-        self.is_of_service = is_used_up or status not in REFUSALS
-        self.may_lock = not self.is_of_service
+        self.is_refusal = status in REFUSALS and not is_used_up
+        self.is_of_service = not self.is_refusal
+        self.may_lock = self.is_refusal
         self.trouble = f"HTTP {status}"
         super().__init__(text, retry_after=retry_after)
 
@@ -268,7 +270,7 @@ class ContextLengthError(ModelStatusError):
         super().__init__(status, text)
         # Whatever the status says: services report this error with different ones.
         self.retryable = self.blames_service = self.is_of_service = False
-        self.may_lock = self.is_of_request = True
+        self.may_lock = self.is_of_request = self.is_refusal = True
 
 
 class MemoryStoreError(AssistantError):

@@ -336,7 +336,7 @@ def is_worth_another_address(error: Refusal) -> bool:
     Not for an unreadable answer, which was paid for, nor for a request that is itself wrong.
     """
     if isinstance(error, ModelStatusError):
-        return error.is_of_service
+        return not error.is_refusal
     return isinstance(error, (CircuitOpenError, ModelTimeoutError)) or error.retryable
 
 

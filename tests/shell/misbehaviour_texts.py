@@ -100,10 +100,10 @@ TEXTS = (
         answer('print(default_api.whisper(target="Tom", message="Hm (so)."))'),
         "Hm (so).",
     ),
-    silent(
-        "a call as XML",
+    mended(
+        "a call as XML, without a target",
         answer("<function=whisper><parameter=message>Hm.</parameter></function>"),
-        UNFIT,
+        "whisper!",
     ),
     silent("a call in tags, cut off", answer('<tool_call>\n{"name": "whis'), UNFIT),
     said("speaks as the player", answer("Tom: open the door"), "Tom: open the door"),

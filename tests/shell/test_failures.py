@@ -58,6 +58,7 @@ class TestFailure(ShellTest):
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_staff_see_the_cause(self) -> None:
+        self.ask("whisper Ada = hello", whispers("Hello."))
         self.ask("whisper Ada = hello", ModelStatusError(400, "HTTP 400: no |rfit"))
         (text,) = self.sent_to_staff()
         line, detail = text.split("\n")

@@ -290,7 +290,7 @@ class TestBrokenTools(ShellTest):
 
     def test_the_mistake_is_named(self) -> None:
         """The log and the Health page name the module and the line."""
-        wrong = r"broken_tools.*needs a docstring.*broken_tools.py, line 10"
+        wrong = r"broken_tools.*needs a docstring.*broken_tools.py, line 8"
         with pytest.raises(ConfigurationError, match=wrong):
             load_modules(["tests.shell.broken_tools"])
         shown = [part for part in equipment().data.parts if part["level"] == "bad"]

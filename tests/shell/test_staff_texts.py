@@ -53,6 +53,7 @@ class TestNotices(HearingTest):
             "Ada is stopped: a fire.": lambda: operations.stop(self.ada_script, "a fire"),
             "Ada has lost its body": self._lose_body,
         }
+        self._ask(whispers("Hello."))
         for expected, provoke in producers.items():
             with self.subTest(expected):
                 self._begin_anew()

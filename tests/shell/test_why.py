@@ -114,6 +114,7 @@ class TestReasons(WhyTest):
         assert "2 waiting" in self.why()
 
     def test_a_failure(self) -> None:
+        self.ask("whisper Ada = hello", whispers("Hello."))
         self.ask("whisper Ada = hello", ModelStatusError(400, "no such model"))
         last = self.then()[-1]
         assert last.startswith("failed: llm_error:")
