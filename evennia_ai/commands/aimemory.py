@@ -14,7 +14,6 @@ from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.goals import show_notes
 from evennia_ai.operations.files.exports import save_known
-from evennia_ai.operations.rights import find_all_allowed
 from evennia_ai.operations.rights.private_words import PrivateView
 
 PAGE = 20
@@ -217,9 +216,7 @@ class CmdAiMemory(StaffCommand):
         if verb.casefold() not in ("forget", "export") or person.casefold() != PERSON:
             self.show_usage("Of all: forget person <who>, or export person <who>.")
             return None
-        mine, refusals = find_all_allowed(CHANGE, self.caller, counts_as_staff=self.is_staff)
-        for _, refused in refusals:
-            self.show(refused)
+        mine = self.find_all(CHANGE)
         if verb.casefold() == "forget":
             return self._all_forget(mine, who)
         for script in mine:

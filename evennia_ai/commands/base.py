@@ -260,13 +260,17 @@ class AssistantCommand(default_cmds.MuxCommand):
 
     def for_all(self, act: str, do: Callable[[list[AssistantScript]], Deferred[Result]]) -> None:
         """Run an operation on all assistants that the caller has the right to; name the others."""
+        if mine := self.find_all(act):
+            self.show_later(do(mine))
+
+    def find_all(self, act: str) -> list[AssistantScript]:
+        """All assistants that the caller has the right to; the others are named."""
         mine, refusals = find_all_allowed(act, self.caller, counts_as_staff=self.is_staff)
         if not (mine or refusals):
-            self.msg(f"There is no assistant to {act.rpartition(' ')[2]}.")
-        if mine:
-            self.show_later(do(mine))
+            self.msg("There is no assistant yet.")
         for _, result in refusals:
             self.show(result)
+        return mine
 
     def split_name(self, line: str) -> tuple[Any, str]:
         """The assistant whose name a line begins with, and the rest of the line.

@@ -167,7 +167,7 @@ class TestStopAll(ControlTest):
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         self.ada_script.delete()
         shown = self.line(self.tom, "assistant emergency stop all")
-        assert "There is no assistant to stop." == shown
+        assert "There is no assistant yet." == shown
 
 
 class TestOtherWords(ControlTest):
