@@ -37,12 +37,10 @@ class Case:
 
     @property
     def of_one(self) -> bool:
-        """True where the address names one assistant."""
         return self.path.startswith(ONE)
 
     @property
     def of_owner(self) -> bool:
-        """True where only an owner of the game may do it."""
         return self.path == f"{ONE}export/"
 
     @property

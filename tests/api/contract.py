@@ -92,7 +92,6 @@ def resolved(schema: dict[str, Any], part: dict[str, Any]) -> tuple[dict[str, An
 
 
 def _type(schema: dict[str, Any], part: dict[str, Any], *, may_be_null: bool = False) -> str:
-    """Describe the type of a value and its bounds."""
     part, is_null = resolved(schema, part)
     kind = str(part.get("type", "anything"))
     if kind == "array":

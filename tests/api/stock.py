@@ -14,18 +14,15 @@ TOLD = f"{2:032x}"
 
 
 def own_key(account: Any) -> str:
-    """Return the key of the private memory of an account."""
     return f"{1000 + (account.pk if account is not None else 0):032x}"
 
 
 def own_number(account: Any) -> int:
-    """Return the number of that memory in addresses, or one that no memory has."""
     known = Memory.objects.filter(key=own_key(account)).values_list("pk", flat=True)
     return int(known[0]) if known else 999_999_999
 
 
 def private_memory(key: str, being: Any, text: str) -> Recollection:
-    """Build a private memory of a being."""
     person = person_of(being)
     return Recollection(
         key=key,

@@ -99,7 +99,6 @@ class ApiTest(ShellTest):
         return response.told["error"]
 
     def token_of(self, account: Any) -> str:
-        """Return a new token of an account, as its header sends it."""
         return f"Token {token_store.make(account, '')[0]}"
 
     def stock(self, script: Any) -> None:

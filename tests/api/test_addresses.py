@@ -27,8 +27,6 @@ WRONG = LOGIN | {"password": "wrong"}
 
 
 class Counting(MD5PasswordHasher):  # type: ignore[misc]
-    """A password hasher that counts its calls."""
-
     calls = 0
 
     def encode(self, password: str, salt: str, *rest: Any) -> str:

@@ -11,7 +11,6 @@ from tests.shell.support import PASSWORD
 
 class TestRecord(ApiTest):
     def line(self, method: str, path: str, body: Any = None, **options: Any) -> dict[str, Any]:
-        """Send a request and return its one audit line."""
         with self.audited() as lines:
             self.call(method, path, body, **options)
         (line,) = lines

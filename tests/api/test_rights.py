@@ -189,7 +189,6 @@ def _unfolded(case: Case, row: str) -> dict[str, list[int]]:
 
 
 def _folded(statuses: list[int]) -> list[int]:
-    """Return one status where all are the same."""
     return statuses[:1] if len(set(statuses)) == 1 else statuses
 
 

@@ -101,7 +101,6 @@ class TestSchema(ApiTest):
         assert not bodies & set(sent)
 
     def check(self, document: dict[str, Any], case: Case, path: str, response: Any) -> None:
-        """Check a response against the schema."""
         known = document["paths"][f"/api/ai/{path.partition('?')[0]}"][case.method.lower()]
         answer = known["responses"][str(response.status_code)]
         if response.told is None:
@@ -129,7 +128,6 @@ class TestSchema(ApiTest):
                         self.try_one(document, case, key, who)
 
     def try_one(self, document: dict[str, Any], case: Case, key: str, who: str) -> None:
-        """Send one request and check its response."""
         if case.path == "schema/":
             return
         self.model.answers.clear()

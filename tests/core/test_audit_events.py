@@ -159,7 +159,6 @@ def test_a_kind_without_a_row_is_logged() -> None:
 
 
 def recorded_names() -> set[str]:
-    """The event names that the package's code records."""
     names = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

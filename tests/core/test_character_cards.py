@@ -73,7 +73,6 @@ FIELDS = st.fixed_dictionaries(
 
 
 def raw_of(card: object, **options: Any) -> bytes:
-    """A card as a JSON file."""
     return json.dumps(card, **options).encode()
 
 

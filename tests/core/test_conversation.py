@@ -81,7 +81,6 @@ def test_event_text_with_trust(line: str, changes: dict[str, Any]) -> None:
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_event_text_is_one_sendable_line(name: str, body: str) -> None:
-    """All that was said is in the line, except what cannot be seen."""
     text = event_text(make_event(sender_name=name, body=body))
     assert [text] == text.splitlines()
     assert text.endswith(f": {json.dumps(strip_control(body), ensure_ascii=False)}")

@@ -37,7 +37,6 @@ def halted(person: str = TOM, cause: Cause = Cause.REPEAT, **more: bool) -> Ende
 
 
 def judge(blame: Blame, *ends: Ended, now: float = 0.0, config: Cooling = COOL) -> Consequences:
-    """The consequences of the last of these turns."""
     for ended in ends[:-1]:
         blame.judge(ended, now, config, MOST)
     return blame.judge(ends[-1], now, config, MOST)

@@ -179,7 +179,6 @@ def test_records_of_nothing() -> None:
 
 
 def test_a_record_that_cannot_be_read_is_left_out() -> None:
-    """The other records are still read."""
     records = DecisionTraces()
     for _ in range(2):
         records.add(0.0, make_heard(), ANSWERED)

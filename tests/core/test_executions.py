@@ -26,7 +26,6 @@ def make_turn(*, is_private: bool = False) -> Turn:
 
 
 def told(success: bool = True, name: str = "say", milliseconds: int = 5) -> AuditEvent:
-    """The event of a call."""
     result = DONE if success else ToolResult(False, "no", Fault.FAILED)
     seconds = milliseconds / 1000
     return executions.tool_executed(make_turn(), ToolCall("c", name), result, seconds=seconds)

@@ -38,7 +38,6 @@ DAILY: Timing = {
 
 
 def made(*priorities: int) -> StoredGoals:
-    """Goals of these priorities, numbered from 1."""
     goals: StoredGoals = {}
     for priority in priorities:
         goals, _ = add(goals, f"goal of priority {priority}", priority)

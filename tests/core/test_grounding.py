@@ -138,7 +138,6 @@ def test_a_text_of_several_sentences_is_found_by_each() -> None:
 def best(
     notes: Sequence[Note], asked: AskedLine, likeness: Sequence[Likeness] | None
 ) -> Note | None:
-    """The first of the notes that answer a line, if any."""
     return next(iter(fitting(notes, asked, likeness)), None)
 
 

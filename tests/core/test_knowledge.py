@@ -8,7 +8,6 @@ from evennia_ai.core.memory.knowledge import Exchange, asks_only, exchange_of, s
 
 
 def entry(words: str, answer: str = "", frame: str = "Tom whispered") -> str:
-    """An entry as it is kept."""
     line = f"{frame}: {json.dumps(words)}"
     return f"{line} Ada answered: {json.dumps(answer)}" if answer else line
 

@@ -26,7 +26,6 @@ ENTRY = {"keys": ["mill"], "content": "It is haunted.", "enabled": True, "insert
 def lore(
     text: str, terms: LoreTerms = PLAIN, *, tags: tuple[str, ...] = ("mill",), **more: Any
 ) -> Any:
-    """A piece of lore that everybody may know."""
     given = {"audience": "world", "tags": tags, **more}
     return lore_of(Recollection(text, MemoryKind.LORE, text, **given), terms)
 
@@ -135,7 +134,6 @@ def test_terms_are_kept_as_plain_data() -> None:
 
 
 def of_book(*entries: dict[str, Any], **book: Any) -> Any:
-    """The lore of a card with this book."""
     return lore_of_card(new_card(name="Edda", character_book={**book, "entries": list(entries)}))
 
 

@@ -23,7 +23,6 @@ SIZES = st.lists(st.sampled_from([0, 1, 5, 50, 400]), max_size=12)
 
 
 def overheard(size: int, number: int = 0) -> Overheard:
-    """A say of that many characters."""
     return Overheard("say", "*#3", f"Tom {number}", "", "x" * size, 0.4)
 
 

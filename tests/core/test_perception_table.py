@@ -141,7 +141,6 @@ def _of_a_person(heard: Heard, ear: Ear, sender: Standing, kind: str) -> tuple[s
 
 
 def judged(heard: Heard, ear: Ear, sender: Standing) -> tuple[str, str]:
-    """The answer of the rules in the form of `expected`."""
     verdict = classify(heard, ear, sender)
     return verdict.name, verdict.outcome.value
 

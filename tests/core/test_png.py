@@ -22,7 +22,6 @@ SHORT = zlib.compress(b"short")
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:
-    """The bytes of a chunk in a file."""
     return png.write_chunks([Chunk(kind, data)])[len(png.SIGNATURE) :]
 
 

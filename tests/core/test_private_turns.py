@@ -50,7 +50,6 @@ class Kept:
         return messages
 
     def stored(self) -> list[Message]:
-        """The turn as it enters the history."""
         messages = self.said()
         return marked_private(messages, self.person) if self.is_private else messages
 

@@ -20,7 +20,6 @@ GAPS = st.lists(st.sampled_from([0.0, 0.5, 9.0, 10.0, 20.0, 59.9, 60.0, 61.0]), 
 
 
 def times(gaps: list[float]) -> list[float]:
-    """The times with these seconds between them."""
     return [1000.0 + sum(gaps[: number + 1]) for number in range(len(gaps))]
 
 

@@ -90,7 +90,6 @@ class TestReach:
     ALL = (BOTH, AGAIN, OTHER, FACT, SAME, BROTHER, INSIGHT, DEEPER, OF_ENTRY)
 
     def reached(self, target: Recollection, *near: Recollection) -> Any:
-        """The reach of a deletion, of all memories there are."""
         return reach(target, near, [each for each in self.ALL if each.cites], NAMES)
 
     def test_a_fact(self) -> None:
@@ -112,7 +111,6 @@ class TestReach:
         assert {} == result.loosened
 
     def test_an_entry(self) -> None:
-        """Everything drawn from it goes, but no other entry."""
         result = self.reached(self.BOTH, *self.ALL)
         assert {"f1", "f3", "i1", "i2", "i3"} == {each.key for each in result.gone}
         assert {} == result.loosened

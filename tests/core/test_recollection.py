@@ -152,7 +152,6 @@ def test_score() -> None:
 
 
 def keys(found: list[Recollection], config: MemoryConfig = CONFIG) -> str:
-    """The keys of the memories that are told to Tom, in order."""
     return " ".join(
         one.key for one in select_memories(found, Seeker(TOM, "say", "#2"), NOW, config)
     )

@@ -13,7 +13,6 @@ SECRET = "not-to-be-shown"
 
 
 def read(entry: dict[str, Any] | None = None, **more: Any) -> Remote:
-    """The configuration of one agent."""
     given = ENTRY | more if entry is None else entry
     return read_remotes({"Atlas": given}, {"TOKEN": f" {SECRET}\n", "BLANK": "a b"})["atlas"]
 

@@ -46,14 +46,12 @@ NOTES = {
 
 
 def told_of(name: str, value: Any) -> str:
-    """The refusal of a value for this key."""
     kind = "a whole number" if name in WHOLE else "a number"
     wanted = f"{kind} {RANGES.get(name, 'from 0 up')}, {NOTES.get(name, '0 for no limit')}"
     return f"safety_config.{name} is {value!r}; it must be {wanted}"
 
 
 def given(name: str, value: Any) -> dict[str, Any]:
-    """Settings with this key alone."""
     section, key = name.split(".")
     return {section: {key: value}}
 

@@ -80,7 +80,6 @@ def _ends() -> list[Any]:
 
 @pytest.mark.parametrize(("keys", "schema"), _ends())
 def test_ends_are_those_of_the_reader(keys: tuple[str, ...], schema: JsonSchemaValue) -> None:
-    """The bounds in the schema are the bounds that the reader enforces."""
     read = CONFIGS[keys[0]].from_stored
     least, most = schema.get("minimum"), schema.get("maximum")
     for value in (each for each in (least, most) if each is not None):
@@ -94,7 +93,6 @@ def test_ends_are_those_of_the_reader(keys: tuple[str, ...], schema: JsonSchemaV
 
 
 def _given(keys: tuple[str, ...], value: object) -> dict[str, Any]:
-    """Settings with this key alone."""
     return {keys[1]: _given(keys[1:], value) if len(keys) > 2 else value}
 
 

@@ -176,8 +176,6 @@ def test_functions_that_are_no_tools(told: str, function: Any) -> None:
 
 
 def taking(annotation: Any, default: Any = None) -> Any:
-    """A tool with one argument of this annotation."""
-
     def probe(character: Any, x: Any = default) -> None:
         """Probe."""
 

@@ -60,7 +60,6 @@ OVERHEARD = st.lists(
 
 
 def heard(source: str, **changes: Any) -> Overheard:
-    """Something of Tom's that was overheard."""
     facts = {"person": "#7", "name": "Tom", "place": "", "body": "hi", "trust": 0.45, **changes}
     return Overheard(source=source, **facts)
 

@@ -46,7 +46,6 @@ def test_several_calls_in_one_reply(
 
 
 def test_one_call_at_a_time() -> None:
-    """The other calls get an answer but do not run."""
     stage = Stage(reply(LOOK, HELLO), reply(HELLO))
     assert "terminal_tool" == stage.play(allows_multi_tool=False).reason
     assert "not done: one call at a time" in stage.results()[1]

@@ -64,7 +64,6 @@ class TestOffered:
         ],
     )
     def test_only_that_is_offered(self, names: str, changes: dict[str, Any]) -> None:
-        """The gate refuses the rest."""
         offered = Offered(ListedTools([]), make_pattern(**changes))
         assert names.split() == list(offered.specs())
         assert ("dig" in names) is finish(gate(offered).run(DIG, TURN)).success

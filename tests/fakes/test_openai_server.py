@@ -187,7 +187,6 @@ def test_serves_many_calls_at_once(model: FakeModel) -> None:
 
 
 def test_names_a_wrong_order(model: FakeModel) -> None:
-    """A misspelt behaviour is refused with the names that exist."""
     with pytest.raises(ValueError, match="it must be one of answer, hang"):
         model.behave(kind="hangs")
     with pytest.raises(ValueError, match="no field 'dealy'"):

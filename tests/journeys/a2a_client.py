@@ -47,7 +47,6 @@ def report(text: str, **more: Any) -> dict[str, Any]:
 
 
 def message(text: str = "", task: str = "", context: str = "", **metadata: Any) -> Message:
-    """A message from a peer."""
     result = Message(
         message_id=str(uuid4()),
         role=Role.ROLE_USER,
@@ -121,15 +120,12 @@ class Peer:
                 time.sleep(0.1)
 
     def ask(self, text: str, *, waits: bool = True, **metadata: Any) -> Task:
-        """Begin a new task."""
         return self.send(message(text, **metadata), waits=waits)
 
     def answer(self, task: str, text: str = "", *, waits: bool = True, **metadata: Any) -> Task:
-        """Answer the question of a task."""
         return self.send(message(text, task, **metadata), waits=waits)
 
     def refusal(self, said: Message) -> str:
-        """The error text of a message that must be refused."""
         with pytest.raises(A2AError) as refused:
             self.send(said)
         return str(refused.value)
@@ -188,22 +184,18 @@ class Peer:
 
 
 def state_of(task: Task) -> str:
-    """The state of a task in one word: `COMPLETED`."""
     return TaskState.Name(task.status.state).removeprefix("TASK_STATE_")
 
 
 def text_of(task: Task) -> str:
-    """The text of a task's status message."""
     return "\n".join(part.text for part in task.status.message.parts if part.text)
 
 
 def answer_of(task: Task) -> str:
-    """The text of a task's artifacts."""
     return "\n".join(part.text for each in task.artifacts for part in each.parts)
 
 
 def question_of(task: Task) -> dict[str, Any]:
-    """The question of a task, as data."""
     parts = [part for part in task.status.message.parts if part.WhichOneof("content") == "data"]
     (part,) = parts
     return dict(MessageToDict(part.data))

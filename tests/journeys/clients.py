@@ -70,7 +70,6 @@ class Player(ABC):
                 raise AssertionError(self._describe(f"{pattern!r}, but {error}")) from error
 
     def ask(self, line: str, pattern: str, timeout_seconds: float = WAIT_SECONDS) -> re.Match[str]:
-        """Type a line and wait for its answer."""
         self.send(line)
         return self.expect(pattern, timeout_seconds)
 
@@ -92,7 +91,6 @@ class Player(ABC):
             self.ask("y", created)
 
     def log_in(self, name: str, password: str = PASSWORD) -> None:
-        """Log in, and become the account's character."""
         self.ask(f"connect {name} {password}", r"You become .*", timeout_seconds=30)
 
     def come_back(self) -> None:
@@ -217,7 +215,6 @@ class WebsocketClient(Player):
         self._arrived.set()
 
     def send(self, line: str) -> None:
-        """Send a line as the webclient's input field does."""
         self._loop.run_until_complete(self._socket.send_str(json.dumps(["text", [line], {}])))
 
     def _receive(self, timeout_seconds: float) -> str:
@@ -233,7 +230,6 @@ class WebsocketClient(Player):
         return text
 
     def close(self) -> None:
-        """Close the websocket, its HTTP session and their event loop."""
         if not self._loop.is_closed():
             self._loop.run_until_complete(self._shut())
             self._loop.close()

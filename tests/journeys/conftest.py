@@ -128,6 +128,5 @@ def enter(game: Game, known_names: set[str]) -> Iterator[Enter]:
 
 @pytest.fixture
 def admin(game: Game) -> Iterator[Player]:
-    """The owner of the game, logged in."""
     with game.log_in_admin() as player:
         yield player

@@ -59,7 +59,6 @@ class Fork:
         self.pid = int(self._told.readline())
 
     def poll(self) -> int | None:
-        """Its exit code, or None."""
         with suppress(TimeoutError):
             return self.wait(0)
         return None
@@ -156,7 +155,6 @@ def fill(library: Path) -> None:
 
 @cache
 def _mother() -> Path:
-    """The socket of this process's mother."""
     folder = Path(tempfile.mkdtemp(prefix="evennia-ai-mother-"))
     fill(folder / "lib")
     path = folder / "socket"

@@ -129,7 +129,6 @@ class Game:
         return self._run(command, timeout_seconds)
 
     def run_python(self, *arguments: str, timeout_seconds: float = START_SECONDS) -> str:
-        """Run Python in the game folder and environment and return its output."""
         return self._run([sys.executable, *arguments], timeout_seconds)
 
     def run_shell(self, script: str, timeout_seconds: float = START_SECONDS) -> str:
@@ -250,7 +249,6 @@ class Game:
         return OrderLine(self.ports.amp, START_SECONDS)
 
     def read_pid(self, name: str) -> int:
-        """Process id of the `server` or the `portal`."""
         return int((self.folder / "server" / f"{name}.pid").read_text())
 
     def write_settings(self) -> None:
@@ -265,16 +263,13 @@ class Game:
     # ---- looking at it -----------------------------------------------------------------------
 
     def open_telnet(self, timeout_seconds: float = WAIT_SECONDS) -> TelnetClient:
-        """A telnet client at the login screen."""
         return _await_login(TelnetClient(self.ports.telnet, timeout_seconds), timeout_seconds)
 
     def open_webclient(self, timeout_seconds: float = WAIT_SECONDS) -> WebsocketClient:
-        """A webclient at the login screen."""
         client = WebsocketClient(self.ports.websocket, self.ports.web, timeout_seconds)
         return _await_login(client, timeout_seconds)
 
     def log_in_admin(self) -> TelnetClient:
-        """The game's owner, by telnet."""
         admin = self.open_telnet()
         admin.log_in(ADMIN_NAME, ADMIN_PASSWORD)
         return admin
@@ -331,7 +326,6 @@ def _await_login(player: Client, timeout_seconds: float) -> Client:
 
 
 def make_bare_folder(game: Game) -> None:
-    """Make a folder by `evennia --init`."""
     processes.run(
         [LAUNCHER, "--init", game.folder.name],
         cwd=game.root,

@@ -35,7 +35,6 @@ class Receiver:
 
     @property
     def states(self) -> list[str]:
-        """The task states that it was notified of."""
         updates = [json.loads(body).get("statusUpdate") for _, body in self.heard]
         return [each["status"]["state"].removeprefix("TASK_STATE_") for each in updates if each]
 
@@ -62,7 +61,6 @@ class Receiver:
             time.sleep(0.05)
 
     def release(self) -> None:
-        """Let the requests that hang be answered."""
         self._released.set()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
@@ -79,7 +77,6 @@ class Receiver:
 
 
 def is_signed(heard: tuple[dict[str, str], bytes], token: str) -> bool:
-    """True if a request is signed with the token."""
     headers, body = heard
     signed = hmac.new(token.encode(), f"{headers['x-evennia-ai-time']}.".encode() + body, "sha256")
     return headers["x-evennia-ai-signature"] == f"sha256={signed.hexdigest()}"
@@ -87,7 +84,6 @@ def is_signed(heard: tuple[dict[str, str], bytes], token: str) -> bool:
 
 @contextmanager
 def receiving(**given: Any) -> Iterator[Receiver]:
-    """A receiver, in threads of its own."""
     receiver = Receiver(**given)
 
     class Handler(BaseHTTPRequestHandler):

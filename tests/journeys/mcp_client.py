@@ -22,15 +22,11 @@ MODES = ("legacy", "auto")  # the handshake of 2025, and the newest protocol tha
 
 
 class Staff:
-    """A user of the MCP client, with a token."""
-
     def __init__(self, port: int, token: str) -> None:
         self.port, self.token = port, token
         self.url = f"http://127.0.0.1:{port}/mcp"
 
     def do(self, use: Callable[[Client], Awaitable[T]], mode: str = "auto") -> T:
-        """Connect, use the client, and disconnect."""
-
         async def main() -> T:
             headers = {"Authorization": f"Bearer {self.token}"}
             async with (
@@ -44,8 +40,6 @@ class Staff:
         return asyncio.run(main())
 
     def tools(self, mode: str = "auto") -> dict[str, Any]:
-        """The offered tools, by name."""
-
         async def use(client: Client) -> dict[str, Any]:
             return {tool.name: tool for tool in (await client.list_tools()).tools}
 

@@ -113,7 +113,6 @@ def await_end(child: int, asker: socket.socket) -> None:
 
 
 def receive(asker: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """A request, and the three files that came with it."""
     head, outputs, _, _ = socket.recv_fds(asker, HEAD, 3)
     body = asker.makefile("rb").read(int.from_bytes(head))
     return json.loads(body), outputs

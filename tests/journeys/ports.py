@@ -53,7 +53,6 @@ class ClaimedPorts:
         self.numbers.append(number)
 
     def release(self) -> None:
-        """Give the ports back."""
         for lock in self._locks:
             lock.close()
         self._locks, self.numbers = [], []

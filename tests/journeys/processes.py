@@ -116,8 +116,6 @@ def wait_for_reaping(pid: int, timeout_seconds: float) -> None:
 
 
 class FollowedLog:
-    """A log file that is followed from its beginning."""
-
     def __init__(self, stream: int, path: Path) -> None:
         self._stream = stream
         self._path = path

@@ -45,8 +45,6 @@ NAME = "Atlas"
 
 
 class Agent:
-    """A running agent, as a test uses it."""
-
     def __init__(self, port: int) -> None:
         self.port = port
 
@@ -63,7 +61,6 @@ class Agent:
         return list(self._ask("GET", "/heard"))
 
     def cancels(self) -> list[str]:
-        """The ids of the cancelled tasks."""
         return [each["task"] for each in self.heard() if each["kind"] == "cancel"]
 
     def messages(self) -> list[dict[str, Any]]:
@@ -130,7 +127,6 @@ class Program(AgentExecutor):
         self.heard: list[dict[str, Any]] = []
 
     def card(self) -> AgentCard:
-        """Its card, with the ordered changes."""
         paths = {"JSONRPC": "/rpc", "HTTP+JSON": ""}
         interfaces = [
             AgentInterface(
@@ -152,7 +148,6 @@ class Program(AgentExecutor):
         )
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Handle one message."""
         headers = context.call_context.state.get("headers") or {}
         self.heard.append(
             {
@@ -191,7 +186,6 @@ class Program(AgentExecutor):
             await updater.complete()
 
     async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
-        """Cancel one task."""
         self.heard.append({"kind": "cancel", "task": context.task_id})
         await TaskUpdater(event_queue, context.task_id, context.context_id).cancel()
 
@@ -205,7 +199,6 @@ class Program(AgentExecutor):
         return JSONResponse(self.heard)
 
     async def show_card(self, _: Request) -> Response:
-        """Return the card, or redirect to another."""
         if self.orders.get("does") == "redirect card":
             return RedirectResponse("http://127.0.0.1:1/card.json")
         return JSONResponse(agent_card_to_dict(self.card()))

@@ -94,13 +94,11 @@ class Seen:
     faults: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def describe(self) -> str:
-        """The faults, for a test to show."""
         shown = list(self.faults.values())[:MOST_SHOWN]
         return "\n\n".join([f"{len(self.faults)} faults in {dict(self.requests)}", *shown])
 
 
 def walk(plan: Walk) -> Seen:
-    """Send all requests of the plan, one after the other."""
     seen = Seen()
     for phases in (WORKED_OUT, MADE_UP):
         chosen = [name for name in phases if name in plan.phases]

@@ -56,12 +56,10 @@ def run(owner: Player, code: str, timeout_seconds: float = WAIT_SECONDS) -> str:
 
 
 def read_new_log(game: Game, start: int) -> str:
-    """The server's log from byte `start` on."""
     return (game.folder / "server/logs/server.log").read_bytes()[start:].decode("utf-8", "replace")
 
 
 def measure_log(game: Game) -> int:
-    """Bytes in the server's log."""
     return (game.folder / "server/logs/server.log").stat().st_size
 
 

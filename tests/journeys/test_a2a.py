@@ -47,7 +47,6 @@ def attach(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def send(peer: Peer, said: Message, binding: str = "JSONRPC", **wanted: Any) -> StreamResponse:
-    """The answer to one message: a task or a message."""
     request = SendMessageRequest(message=said, configuration=SendMessageConfiguration(**wanted))
 
     async def use(client: Any) -> StreamResponse:
@@ -58,7 +57,6 @@ def send(peer: Peer, said: Message, binding: str = "JSONRPC", **wanted: Any) -> 
 
 
 def made_of(task: Task) -> list[dict[str, Any]]:
-    """The first part of each artifact of a task."""
     return [dict(MessageToDict(each.parts[0])) for each in task.artifacts]
 
 
@@ -69,7 +67,6 @@ def seen_by(model: FakeModel) -> str:
 
 @contextmanager
 def listening(peer: Peer, path: str, body: Any = None, **headers: str) -> Iterator[HTTPResponse]:
-    """An open stream."""
     asking = HTTPConnection("127.0.0.1", peer.port, timeout=WAIT_SECONDS)
     sent = {
         "Authorization": f"Bearer {peer.token}",
@@ -317,7 +314,6 @@ def test_who_is_forgotten_has_asked_nothing(game: Game, stranger: Peer, model: F
 
 
 def account_of(game: Game) -> int:
-    """The id of the stranger's account."""
     rows = game.query("SELECT id FROM accounts_accountdb WHERE username = 'Peer'")
     return int(rows[0][0])
 
@@ -439,7 +435,6 @@ def test_what_cannot_be_attached(
 
 
 def test_the_same_name_takes_its_place(stranger: Peer, model: FakeModel) -> None:
-    """An attachment of the same name replaces the earlier one."""
     model.queue(
         attach("attach_file", name="a.txt", content="first"),
         attach("attach_file", name="b.txt", content="other"),

@@ -124,7 +124,6 @@ def test_a7_what_it_does_not_want_is_not_sent_again(stranger: Peer, model: FakeM
 def test_a7_nothing_is_sent_to_where_an_answer_points(
     game: Game, stranger: Peer, model: FakeModel
 ) -> None:
-    """A redirect, to this machine or another, is not followed."""
     with receiving() as inner, receiving(status=307) as receiver:
         receiver.location = inner.url
         task = begin(stranger, model)
@@ -183,7 +182,6 @@ def test_a7_an_address_that_is_refused_begins_no_task(
 
 
 def test_a7_an_address_that_comes_with_an_answer(owner: Peer, model: FakeModel) -> None:
-    """A push address that is sent with an answer gets all that follows."""
     notes = [
         {"calls": [{"tool": "write_note", "arguments": {"text": f"step {number}"}}]}
         for number in range(5)

@@ -41,7 +41,6 @@ def steps(model: FakeModel, count: int, then: dict[str, Any]) -> None:
 
 
 def ask_to_the_limit(peer: Peer, model: FakeModel, then: dict[str, Any]) -> Any:
-    """A task that has reached a limit, and asks."""
     steps(model, 5, then)
     task = peer.ask("Look it all up.")
     assert "INPUT_REQUIRED" == state_of(task), task
@@ -49,7 +48,6 @@ def ask_to_the_limit(peer: Peer, model: FakeModel, then: dict[str, Any]) -> Any:
 
 
 def wait_for(peer: Peer, task: str, state: str) -> Any:
-    """A task as soon as it is in a state."""
     end = time.monotonic() + LATE_SECONDS
     while state_of(latest := peer.get(task)) != state:
         assert time.monotonic() < end, latest

@@ -42,7 +42,6 @@ def faulty_calls(seed: int, count: int) -> list[dict[str, Any]]:
 def test_with_one_fault_in_twenty_calls_almost_all_are_answered(
     game: Game, enter: Enter, admin: Player, model: FakeModel
 ) -> None:
-    """Of 120 whispers by three players at least 114 are answered."""
     people = [enter(name) for name in PEOPLE]
     model.queue(*faulty_calls(6, 3 * EACH * len(PEOPLE)))
     answered = 0

@@ -45,7 +45,6 @@ def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(library: Path, text: str) -> list[str]:
-    """A program beside a library, and its arguments."""
     path = library.with_name("program.py")
     path.write_text(text)
     return [str(path), "--lamp=oil", "a b"]

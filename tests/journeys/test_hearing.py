@@ -64,7 +64,6 @@ def test_a_guest_is_answered_and_may_leave(game: Game, admin: Player) -> None:
 
 @BY
 def test_a_pose_with_her_name_is_answered_aloud(enter: Enter, model: FakeModel, by: str) -> None:
-    """A pose that names her reaches the model as a pose."""
     model.behave(content="Yes?")
     tom = enter("Tom", by=by)
     for line in ("pose looks at @ada", ":looks at @ada", "emote looks at @ada"):

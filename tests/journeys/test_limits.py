@@ -33,7 +33,6 @@ def fresh(admin: Player) -> Iterator[None]:
 
 
 def send_at_once(player: Player, lines: list[str]) -> None:
-    """Paste lines as one piece, as a client does."""
     player.send("\r\n".join(lines))
 
 

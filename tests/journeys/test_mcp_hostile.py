@@ -70,7 +70,6 @@ def test_a_player_does_not_come_in(enter: Enter, game: Game, port: int) -> None:
 
 
 def test_a_token_that_is_revoked_is_worth_nothing_at_once(game: Game, port: int) -> None:
-    """This holds on an open connection too."""
     mine = token(game, "write")
     web = Web(game.ports.web, mine)
     headers = {"Authorization": f"Bearer {mine}"}

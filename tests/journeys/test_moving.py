@@ -68,7 +68,6 @@ def whisper_of(name: str, words: str) -> str:
 
 
 def account(stack: ExitStack, game: Game, name: str) -> Player:
-    """A new player in a game."""
     player = stack.enter_context(game.open_telnet())
     player.create_account(name)
     player.log_in(name)
@@ -102,7 +101,6 @@ def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
 
 
 def exported(game: Game, admin: Player, name: str) -> Path:
-    """The exported file of an assistant."""
     admin.ask(f"assistant export {name} all", "and all it knows, including private words", SECONDS)
     paths = (game.folder / "server" / "ai_exports").glob(f"assistant-{name}*.zip")
     return max(paths, key=lambda path: path.stat().st_mtime)

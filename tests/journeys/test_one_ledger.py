@@ -49,7 +49,6 @@ class Ledger:
         self._server, self.database = server, database
 
     def stop(self) -> None:
-        """Shut it down in order, with all its connections."""
         pid = self._server.get_pid()
         os.kill(pid, signal.SIGINT)
         processes.wait_for_end(pid, 30)
@@ -66,7 +65,6 @@ class Ledger:
 
 @pytest.fixture(scope="module")
 def ledger() -> Iterator[Ledger]:
-    """An empty server."""
     with (
         # Not in pytest's folder, from which another run may take the server user's read access.
         tempfile.TemporaryDirectory(prefix="evennia_ai_ledger_") as folder,
@@ -126,7 +124,6 @@ def games(
 
 @pytest.fixture
 def staff(games: tuple[Game, Game]) -> Iterator[tuple[Player, Player]]:
-    """The owners of both games."""
     first, second = (game.log_in_admin() for game in games)
     with first, second:
         for owner in (first, second):

@@ -75,7 +75,6 @@ def versions(program: Web, event: str) -> list[dict[str, Any]]:
 
 
 def test_without_a_port_nothing_of_the_mcp_server_is_there(admin: Player) -> None:
-    """A game without an MCP server imports nothing for it."""
     names = ("mcp", "uvicorn", "starlette", "evennia_ai.api.mcp.calls")
     assert "[]" == run(admin, f"import sys; told = [n for n in {names} if n in sys.modules]")
 

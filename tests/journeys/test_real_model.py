@@ -83,14 +83,12 @@ def _newcomer(game: Game, name: str) -> Player:
 
 @pytest.fixture(scope="module")
 def tom(real_game: Game) -> Iterator[Player]:
-    """The player who asks."""
     with _newcomer(real_game, "Tom") as player:
         yield player
 
 
 @pytest.fixture(scope="module")
 def mira(real_game: Game) -> Iterator[Player]:
-    """A bystander."""
     with _newcomer(real_game, "Mira") as player:
         yield player
 

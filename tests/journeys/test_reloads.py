@@ -58,7 +58,6 @@ def wait_for_servers(game: Game, starts: int) -> None:
 
 
 def children_of(pid: int) -> list[int]:
-    """The running child processes of a process."""
     children = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # the process has ended in the meantime

@@ -98,7 +98,6 @@ def says(text: str = "There it is.") -> dict[str, Any]:
 
 
 def result_of(model: FakeModel, call: int = -1) -> dict[str, Any]:
-    """The newest tool result in a call of the model."""
     results = [m for m in model.read_calls()[call]["body"]["messages"] if m["role"] == "tool"]
     return dict(json.loads(results[-1]["content"]))
 

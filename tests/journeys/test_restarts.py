@@ -83,7 +83,6 @@ def test_a_reload_while_the_model_answers(game: Game, enter: Enter, model: FakeM
 
 
 def test_a_kill_right_after_the_answer(game: Game, enter: Enter, model: FakeModel) -> None:
-    """A question that was answered just before the kill is not answered again."""
     tom = enter("Tom")
     tom.ask("whisper ada = just in time?", whisper_of("just in time?"))
     game.kill_server()

@@ -78,5 +78,4 @@ def mask(tom: Player, mira: Player, model: FakeModel) -> None:
 
 
 def told(model: FakeModel) -> str:
-    """The last line of the newest prompt."""
     return prompt_of(model.read_calls()[-1]).splitlines()[-1]

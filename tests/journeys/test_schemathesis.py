@@ -152,7 +152,6 @@ def cleared(game: Game, owner: Web, model: FakeModel) -> Iterator[None]:
 
 
 def headers_of(game: Game, name: str) -> dict[str, str]:
-    """The headers that identify an account."""
     if not name:
         return {}
     with game.log_in_admin() as admin:

@@ -49,7 +49,6 @@ def rested(admin: Player) -> None:
 
 
 def use(tool: str, **arguments: Any) -> dict[str, Any]:
-    """A tool call of the scripted model."""
     return {"tool": tool, "arguments": arguments}
 
 
@@ -59,12 +58,10 @@ def does(*calls: dict[str, Any]) -> dict[str, Any]:
 
 
 def whispers(words: str) -> dict[str, Any]:
-    """A call that whispers to Tom."""
     return use("whisper", target="Tom", message=words)
 
 
 def results(model: FakeModel, number: int = -1) -> list[dict[str, Any]]:
-    """The tool results in one of the model's calls."""
     messages = model.read_calls()[number]["body"]["messages"]
     return [json.loads(m["content"]) for m in messages if m["role"] == "tool"]
 

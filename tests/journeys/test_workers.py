@@ -64,7 +64,6 @@ def remember(owner: Player, count: int) -> None:
 
 
 def test_memories_get_vectors_by_workers(bed: Bed, owner: Player) -> None:
-    """Memories wait while no worker runs, and get vectors once one does."""
     remember(owner, 100)
     until(lambda: bed.rows(JOBS)[0][0])
     assert [(0,)] == bed.rows(VECTORS)
@@ -128,7 +127,6 @@ WHEN (NEW.kind = 'embed' AND NEW.state = 'done') EXECUTE FUNCTION linger();
 
 
 def test_a_worker_is_killed_with_vectors_in_its_hands(bed: Bed, owner: Player) -> None:
-    """Another worker makes the vectors, and each exists once."""
     bed.end_workers()
     (name,) = bed.rows("SELECT current_database()")[0]
     bed.change(f"ALTER DATABASE {name} SET client_connection_check_interval = '100ms'")
@@ -144,7 +142,6 @@ def test_a_worker_is_killed_with_vectors_in_its_hands(bed: Bed, owner: Player) -
 
 
 def whisper_of_model() -> str:
-    """The answer of the night model in a talk."""
     return "They spoke about the weather"
 
 
@@ -201,7 +198,6 @@ class Gate:
         assert is_asked, f"{bed.log()}\n{bed.game.describe_logs()}"
 
     def open(self) -> None:
-        """Let all requests through from here on."""
         self._model.before = lambda kind: None
         self.is_open.set()
 

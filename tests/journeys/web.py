@@ -74,7 +74,6 @@ class Web:
 
     @classmethod
     def with_token(cls, port: int, name: str, password: str = PASSWORD) -> Web:
-        """Log in for a token by name and password, as a script would."""
         web = cls(port)
         login = {"username": name, "password": password}
         web.token = web.get_done("POST", "token/", login)["token"]
@@ -105,11 +104,9 @@ class Web:
         return answer.told
 
     def read(self, path: str) -> Any:
-        """The body at a path, by GET."""
         return self.get_done("GET", path)
 
     def log_in(self, name: str, password: str = PASSWORD) -> None:
-        """Log in by the form of the game's website."""
         address = f"{self.root}/auth/login/"
         form = self._send(urllib.request.Request(address))
         field = CSRF_FIELD.search(str(form.told))
@@ -142,7 +139,6 @@ class Raw:
 
     @property
     def told(self) -> Any:
-        """The body, decoded from JSON."""
         return json.loads(self.text)
 
 

@@ -87,8 +87,6 @@ class NightServer:
 
 
 class Bed:
-    """A running game with workers."""
-
     def __init__(self, game: Game, model: NightServer) -> None:
         self.game, self.model = game, model
         self.workers: list[forks.Running] = []
@@ -114,7 +112,6 @@ class Bed:
         self.wait_for_workers()
 
     def wait_for_workers(self) -> None:
-        """Wait until all running workers have reported."""
         until(self._all_seen, told=self.log())
 
     def _all_seen(self) -> bool:
@@ -130,7 +127,6 @@ class Bed:
         self.workers.remove(process)
 
     def end_workers(self) -> None:
-        """End all workers as an owner would, and wait for them."""
         for process in self.workers:
             process.terminate()
         for process in self.workers:
@@ -142,7 +138,6 @@ class Bed:
         self.workers.clear()
 
     def log(self) -> str:
-        """The end of the workers' output."""
         path = self.game.root / "workers.log"
         return path.read_text("utf-8", "replace")[-6000:] if path.exists() else ""
 

@@ -334,7 +334,6 @@ def test_waiting_for_a_slot_ends_with_the_deadline() -> None:
 
 
 def test_an_open_breaker_rejects_without_a_call() -> None:
-    """The call does not even wait for a slot."""
     slots = DeferredSemaphore(1)
     breaker = CircuitBreakerConfig(failure_threshold=1, timeout_seconds=60)
     bench = Bench(DOWN, breaker=breaker, slots=slots)

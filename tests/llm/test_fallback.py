@@ -303,7 +303,6 @@ def test_what_is_said_of_a_client_is_said_of_the_first() -> None:
 
 
 def test_the_engine_port_gives_the_same() -> None:
-    """`ask` is `chat_completion` as a coroutine."""
     replies: list[Reply] = []
     Deferred.fromCoroutine(Bench(DOWN, FINE).client.ask(HELLO, ())).addCallback(replies.append)
     assert "b via test" == replies[0].model

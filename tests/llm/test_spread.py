@@ -399,7 +399,6 @@ def test_who_finds_no_room_elsewhere_tells_what_happened(tmp_path: Path) -> None
 
 
 def test_who_waits_for_room_holds_up_nobody_else(tmp_path: Path) -> None:
-    """A call that waits for room at an address holds no slot."""
     bench = Bench(tmp_path, (), a=1)
     for _ in range(9):
         bench.ask()

@@ -94,6 +94,5 @@ def test_a_server_that_fails(almanac: Remote) -> None:
 
 
 def test_a_call_with_little_time(almanac: Remote) -> None:
-    """The call gets what is left of the turn's time."""
     with pytest.raises(ToolTimeoutError, match=r"within 0\.25 s"):
         _run(almanac, ToolCall("1", "almanac__wait", deadline_seconds=0.25), OwnTools())

@@ -125,7 +125,6 @@ def test_a_game_may_have_none(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("fresh_service")
 def test_a_wrong_setting_does_not_stop_the_game(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The check and the status report it."""
     monkeypatch.setenv(STORE, "mongo")
     with pytest.raises(ConfigurationError, match="mongo"):
         services.check_settings()

@@ -103,7 +103,6 @@ def test_a_second_play_is_harmless(opened: Opened) -> None:
 
 
 def test_an_open_game_does_not_move(opened: Opened) -> None:
-    """Another port for an open game is refused with the command that moves it."""
     answer = opened.copy.make_target("play", EVENNIA_AI_TELNET_PORT="4123")
     assert 0 != answer.code
     assert "make restart TELNET_PORT=4123" in answer.err

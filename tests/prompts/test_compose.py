@@ -200,7 +200,6 @@ def test_a_persona_is_told_once() -> None:
 
 
 def test_what_a_value_holds_is_not_filled_in_again() -> None:
-    """A name in braces stays as it is."""
     inputs = make_inputs(name="{persona}", text="secret", template="You are {name}.")
     head, *_ = compose(inputs, _turn())
     assert "You are {persona}." in head["content"]

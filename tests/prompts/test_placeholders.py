@@ -33,7 +33,6 @@ def test_filling(expected: str, text: str) -> None:
 
 @given(ANY_TEXT)
 def test_a_value_is_not_looked_through(value: str) -> None:
-    """Placeholders in a value stay as they are."""
     assert f"{value}{{name}}|{value}{{name}}" == fill(
         "{name}|{speaker}", lambda _: value + "{name}"
     )

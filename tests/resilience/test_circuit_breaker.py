@@ -115,7 +115,6 @@ def test_lost_probe_is_given_up(breaker: CircuitBreaker, clock: ManualClock) -> 
 
 
 def test_lost_probe_does_not_free_the_next(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """When a lost probe ends late, the next one keeps its place."""
     trip(breaker)
     clock.now += 10
     lost = breaker.acquire()
@@ -182,7 +181,6 @@ def test_success_while_open_does_not_close(breaker: CircuitBreaker) -> None:
 
 
 def test_failure_while_open_does_not_prolong(breaker: CircuitBreaker, clock: ManualClock) -> None:
-    """The next probe is not put off."""
     trip(breaker)
     clock.now += 5
     breaker.record_failure(OSError("down"))
@@ -309,7 +307,6 @@ def test_registry_shares_by_name(clock: ManualClock) -> None:
 
 
 def test_what_is_degraded(clock: ManualClock) -> None:
-    """Closed breakers are left out."""
     registry = CircuitBreakerRegistry(clock=clock)
     registry.get_or_create("fine").record_success()
     trip(registry.get_or_create("down", BREAKER_CONFIG))

@@ -85,7 +85,6 @@ def test_failures_are_not_kept(cache: ToolResultCache) -> None:
 
 
 def test_success_can_mean_something_else(cache: ToolResultCache) -> None:
-    """The caller may say what a success is."""
     assert "x" == cache.get_or_run("key", lambda: "x", is_success=lambda text: text == "x")
     assert "x" == cache.get("key")
 
@@ -97,7 +96,6 @@ def test_errors_are_not_kept(cache: ToolResultCache) -> None:
 
 
 def test_concurrent_calls_share_one_execution(cache: ToolResultCache) -> None:
-    """Each caller gets a copy of its own."""
     tool = Tool()
     asked = [ask(cache, tool) for _ in range(3)]
     assert [[], [], []] == [outcomes for _, outcomes in asked]
@@ -250,7 +248,6 @@ def test_clearing_one_scope_leaves_the_other_running(cache: ToolResultCache) -> 
 
 
 def test_leaving_a_cleared_execution(cache: ToolResultCache) -> None:
-    """Cancelling an execution from before the clearing does not touch the one after it."""
     tool = Tool()
     early, _ = ask(cache, tool)
     cache.clear_tick()

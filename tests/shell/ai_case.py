@@ -22,8 +22,6 @@ UNKNOWN = "There is no assistant named edda. There are: Ada."
 
 
 class StaffCommandSet(CmdSet):
-    """The commands under test."""
-
     key = "StaffCommandSet"
 
     def at_cmdset_creation(self) -> None:
@@ -37,7 +35,6 @@ class StaffCommandTest(ShellTest):
     cmdsets = (StaffCommandSet,)
 
     def typed(self, line: str) -> str:
-        """Type a line as Tom; return all that his client shows for it, in order."""
         sent = evennia.SESSION_HANDLER.data_out
         sent.reset_mock()
         self.tom.execute_cmd(line, session=self.session)
@@ -52,7 +49,6 @@ class StaffCommandTest(ShellTest):
         return "\n".join(str(strip_ansi(str(text))) for text in plain).strip()
 
     def of_mira(self, line: str) -> list[str]:
-        """Type a line as Mira; return the messages that she is shown."""
         self.forget()
         self.type(self.mira, line)
         seen: list[Any] = self.mira.seen

@@ -87,13 +87,11 @@ class World:
         self.server = Server(self.scripts, self.model, clock, has_reactor=has_reactor)
 
     def close(self) -> None:
-        """Stop watching the log."""
         globalLogPublisher.removeObserver(self._traces)
 
     # ---- what happens --------------------------------------------------------------------------
 
     def send(self, person: str, key: str, way: str = "whisper", more: str = "") -> None:
-        """Let a person say something to an assistant."""
         sent = self.accounts.begin(person, key)
         speaker, body = self.people[person], self.scripts[key].obj
         words = f"{sent.token} {more}".strip()
@@ -118,7 +116,6 @@ class World:
         self.accounts.close(sent, "refused")
 
     def answer(self, kind: str, index: int = 0) -> None:
-        """The model answers a waiting call, if there is one."""
         if self.model.held:
             self.model.answer(kind, index)
         self.settle()
@@ -133,7 +130,6 @@ class World:
         self.settle()
 
     def end_tool(self, index: int = 0, *, fails: bool = False) -> None:
-        """End one of the running slow tools."""
         if b15_tools.BEGUN:
             begun = b15_tools.BEGUN.pop(index % len(b15_tools.BEGUN))
             if fails:
@@ -155,7 +151,6 @@ class World:
         self.settle()
 
     def questions(self) -> list[tuple[Any, Question]]:
-        """All open questions, each with its assistant."""
         pending = approvals.pending
         return [(script, q) for script in self.scripts.values() for q in pending(script)]
 
@@ -174,7 +169,6 @@ class World:
         self.settle()
 
     def set(self, key: str, **values: Any) -> None:
-        """Change settings of an assistant."""
         state.write(self.scripts[key], **values)
         self.settle()
 
@@ -224,7 +218,6 @@ class World:
     # ---- looking -------------------------------------------------------------------------------
 
     def stored(self, key: str) -> list[Mapping[str, Any]]:
-        """The stored inbox of an assistant."""
         return list(state.read(self.scripts[key], "pending_events"))
 
     def settle(self) -> None:

@@ -67,7 +67,6 @@ class Listener(Person):
     on_hearing: list[Callable[[Any], None]] = []
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
-        """Keep the message."""
         heard = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
         script = getattr(from_obj, "assistant_script", None)
         if script is not None and script.pk is not None:
@@ -113,23 +112,19 @@ class Accounts:
         self.sent = self.doubled = 0
 
     def asker(self, token: str) -> str:
-        """The sender of an open message; "" for any other token."""
         return self.open[token].person if token in self.open else ""
 
     def begin(self, person: str, key: str) -> Sent:
-        """Open one more message."""
         self.sent += 1
         sent = Sent(f"m{self.sent}", person, key)
         self.open[sent.token] = sent
         return sent
 
     def close(self, sent: Sent, end: str) -> None:
-        """Close a message with this end."""
         del self.open[sent.token]
         self.ends[end] += 1
 
     def hear(self, person: str, text: str) -> None:
-        """Note that somebody heard an answer."""
         match = UTTERANCE.search(text)
         if match is None:
             return

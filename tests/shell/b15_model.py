@@ -54,7 +54,6 @@ def _reply(held: Held, *calls: tuple[str, dict[str, Any]], text: str | None = No
 
 
 def _answer(held: Held, words: str) -> bytes:
-    """Answer as a good model does."""
     if "report" in held.tools:
         return _reply(held, ("report", {"message": words}))
     if held.asker and int(words.split()[0][1:]) % 2:
@@ -169,7 +168,6 @@ class WalkedModel:
         self._number = 0
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:
-        """Take one request."""
         self.posted += 1
         script = self.scripts[body["model"]]
         for name, is_wrong in (
@@ -224,7 +222,6 @@ class WalkedModel:
             self.till.given_up(held.key)
 
     def answer(self, kind: str, index: int = 0) -> None:
-        """Answer one of the waiting calls."""
         held = self.held.pop(index % len(self.held))
         self._give(held, kind)
 

@@ -69,7 +69,6 @@ class Server:
         ModelCall.objects.filter(owner=owner).update(owner=f"{machine}:{number}:0:{token}")
 
     def _forget(self) -> None:
-        """Drop everything that is in memory."""
         works = [(script, script.work, script.work.in_flight) for script in self.scripts.values()]
         _bury(works, self.model.die(), list(self.clock.calls), dict(WAITING))
         _bury(list(b15_tools.BEGUN), task_waits.every(), services.pacer())
@@ -84,7 +83,6 @@ class Server:
         pacer_of.cache_clear()
 
     def start_again(self) -> None:
-        """Start a process from the database."""
         self._connect()
         for key, script in self.scripts.items():
             script.work = None
@@ -111,7 +109,6 @@ class Snapshot:
         return bool(self._rows)
 
     def take(self, _: Any = None) -> None:
-        """Take the snapshot, unless it was taken already."""
         if not self._rows:
             self._model.is_silent = True
             self._rows = {

@@ -47,7 +47,6 @@ class Till:
         self._unwritten: list[Figures] = []
 
     def answered(self, key: str, body: bytes, *, is_awaited: bool) -> None:
-        """Count an answer that leaves."""
         figures = figures_of(body)
         if figures is None:
             self.unknown[key] += 1

@@ -41,7 +41,6 @@ REFUSALS = ("You may not control", "You may not do that", "You may not raise", "
 
 
 def outcome_of(shown: str, row: Row) -> str:
-    """Classify the reply to a line."""
     if any(words in shown for words in REFUSALS):
         return REFUSED
     if "is not available" in shown:
@@ -154,7 +153,6 @@ class CommandWorld(HearingTest):
             self.put(standing)
 
     def shown(self, who: str, row: Row, standing: str) -> str:
-        """The text that a person is shown for a line."""
         person = self.person_of_rank(who)
         person.ndb.messages = []
         self.type(person, row.line.format(a=NOBODY if standing == MISSING else "Ada"))

@@ -36,7 +36,6 @@ class CompactionCase(ShellTest):
         self.remember([message for number in range(16) for message in turn_of(number)])
 
     def remember(self, history: list[Message]) -> None:
-        """Give Ada a conversation."""
         self.history = history
         self.ada_script.work.history = list(history)
         state.write(self.ada_script, conversation_history=history)

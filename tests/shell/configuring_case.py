@@ -12,15 +12,12 @@ from tests.shell.stopping import SafetyTest
 
 
 class ConfiguringTest(SafetyTest):
-    """Ada, as she was made."""
-
     def setUp(self) -> None:
         """Remove the short times that the other tests set."""
         super().setUp()
         self.ada_script.attributes.remove("hearing_config")
 
     def set(self, path: str, value: Any) -> Result:
-        """Change a setting as Tom."""
         return changing.set_setting(self.ada_script, path, value, by="Tom")
 
     def kept(self) -> dict[str, Any]:

@@ -14,12 +14,10 @@ Facts = dict[str, Any]
 
 
 def hands_on(task: str = "Count the lamps.", **more: str) -> bytes:
-    """An answer that calls `delegate_task`."""
     return completion(None, ("delegate_task", {"task": task, **more}))
 
 
 def reports(message: str = "Seven lamps.") -> bytes:
-    """An answer that calls `report`."""
     return completion(None, ("report", {"message": message}))
 
 
@@ -40,25 +38,20 @@ class DelegationTest(TaskTest):
         return script, body
 
     def allow(self, script: Any, **config: Any) -> None:
-        """Let an assistant delegate tasks."""
         state.write(script, execution_config={"sub_agents_enabled": True, **config})
 
     def limit(self, script: Any, **safety: Any) -> None:
-        """Set some safety limits of an assistant."""
         state.write(script, safety_config=safety)
 
     def names(self, prefix: str = "delegation_") -> list[str]:
-        """The names of recorded events, in order."""
         return [name for name, _, _ in self.happened if name.startswith(prefix)]
 
     def open_tasks(self) -> int:
-        """The number of tasks that wait for a report."""
         return delegations.count_of(self.ada_script) + delegations.count_of(self.brass_script)
 
     # ---- questions -----------------------------------------------------------------------------
 
     def questions(self) -> list[Any]:
-        """The open questions of all assistants, each with its script."""
         return [
             (script, question)
             for script in operations.list_assistants()
@@ -66,7 +59,6 @@ class DelegationTest(TaskTest):
         ]
 
     def prompts(self) -> list[str]:
-        """The prompts of all open questions."""
         return [question.asking.prompt for _, question in self.questions()]
 
     def decide(self, choice: str) -> None:

@@ -19,7 +19,6 @@ from tests.shell.tool_case import ToolTest
 
 
 def reports_of(message: str = "An hour past noon.") -> bytes:
-    """An answer that calls `report`."""
     return completion(None, ("report", {"message": message}))
 
 
@@ -41,11 +40,9 @@ class TaskTest(ToolTest):
         self.happened = record_of(self)
 
     def facts(self, wanted: str) -> list[dict[str, Any]]:
-        """The facts recorded under one name."""
         return [facts for name, _, facts in self.happened if name == wanted]
 
     def asked(self, call: int) -> str:
-        """The newest message of a model call."""
         return str(self.model.bodies[call]["messages"][-1]["content"])
 
     def result(self, call: int) -> dict[str, Any]:
@@ -53,16 +50,12 @@ class TaskTest(ToolTest):
         return dict(json.loads(self.asked(call)))
 
     def tools_of(self, call: int) -> set[str]:
-        """The names of the tools on offer in a model call."""
         return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
 
 
 class ErrandTest(TaskTest):
-    """Ada is asked by the game."""
-
     @contextmanager
     def logged(self) -> Iterator[list[str]]:
-        """The errors that the game logs in a block."""
         lines: list[str] = []
         names = ("log_err", "log_trace")
         with ExitStack() as held:

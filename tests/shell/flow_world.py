@@ -113,7 +113,6 @@ class Being:
 
     @property
     def account(self) -> Any:
-        """The account behind a character."""
         return self.world.accounts.get(self.db_account_id) if self.db_account_id else None
 
     @property
@@ -125,30 +124,24 @@ class Being:
         return True
 
     def filter_visible(self, beings: Sequence[Being], _: Any) -> list[Being]:
-        """Show everything."""
         return list(beings)
 
     def at_pre_say(self, text: str, **_: Any) -> str:
-        """Let everything be said."""
         return text
 
     def get_display_name(self, _: Any = None) -> str:
-        """The name."""
         return self.key
 
     def msg(self, text: Any = None, **_: Any) -> None:
-        """Note that the player sees the text."""
         if self.db_account_id is not None:
             self.world.see(self.db_account_id, f"sent by {self.world.acting}", str(text))
 
     def msg_contents(self, text: Any, exclude: Any = (), mapping: Any = None, **_: Any) -> None:
-        """Send a text to all in the room."""
         for being in self.contents:
             if being not in exclude:
                 being.msg(f"{text} {mapping.get('speech', mapping.get('action'))}")
 
     def move_to(self, room: Being | None) -> None:
-        """Go elsewhere."""
         if self.location is not None:
             self.location.contents.remove(self)
         self.location = room
@@ -157,8 +150,6 @@ class Being:
 
 
 class Values:
-    """An assistant's attributes, in memory."""
-
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}
 
@@ -167,7 +158,6 @@ class Values:
         return None if return_obj else self.kept.get(name, default)
 
     def find(self, name: str) -> SimpleNamespace | None:
-        """The attribute itself, to be read."""
         value = self.kept.get(name)
         return None if value is None else SimpleNamespace(db_value=value, value=value)
 
@@ -194,19 +184,16 @@ class Folk(PeopleLookup):
         self.world = world
 
     def online(self, name: str, asker_id: str, character: Any) -> Any:
-        """An account by its name."""
         for account in self.world.accounts.values():
             if account.key.casefold() == name.strip().casefold():
                 return account
         raise ToolError(f"nobody named {name} is online")
 
     def by_id(self, being_id: str) -> Any:
-        """A character or an account by its id."""
         beings = (*self.world.people.values(), *self.world.accounts.values())
         return next((being for being in beings if self.world.id_of(being) == being_id), None)
 
     def is_account(self, being: Any) -> bool:
-        """True for one of the accounts."""
         return being in self.world.accounts.values()
 
 
@@ -242,7 +229,6 @@ class Doubles:
         self.world, self.script = world, script
 
     def specs(self) -> Specs:
-        """The tools on offer, by name."""
         return self.world.specs
 
     async def run(self, call: ToolCall, turn: Turn) -> ToolResult:
@@ -289,7 +275,6 @@ class World:
         return f"*{being.dbref}" if being in self.accounts.values() else being.dbref
 
     def see(self, number: int, way: str, text: str) -> None:
-        """Note that a player saw a text."""
         self.seen.append((number, way, text))
 
     def leaks(self) -> Iterator[str]:
@@ -305,12 +290,10 @@ class World:
     # ---- what happens ----------------------------------------------------------------------
 
     def step(self) -> None:
-        """Do one thing at random."""
         acts = (self.walk, self.night, self.overhear, self.reset, *[self.ask] * 6)
         self.random.choice(acts)()
 
     def walk(self) -> None:
-        """Move somebody to a random room."""
         self.random.choice(list(self.people.values())).move_to(self.random.choice(self.rooms))
 
     def reset(self) -> None:
@@ -410,7 +393,6 @@ class World:
         return memories
 
     def restarted(self, script: Script, turn: Turn) -> Turn:
-        """The turn, resumed from its checkpoint."""
         noted = turns.as_noted(turn)
         if not self.guards.remembers_held:
             noted |= {"held": [], "is_private": False}
@@ -436,7 +418,6 @@ class World:
         return ToolCall(number, name, given)
 
     def run(self, script: Script, turn: Turn, call: ToolCall, then: list[Being]) -> ToolResult:
-        """Run a call through the real toolbox."""
         self.acting = call.name
         guard = PrivateWordsGuard(script, lambda name, turn: None, Folk(self))
         tools: Any = Doubles(self, script)
@@ -553,7 +534,6 @@ class _Open(PrivateView):
     """A view in which nothing is masked."""
 
     def may_see(self, audience: str) -> bool:
-        """Show everything."""
         return True
 
 

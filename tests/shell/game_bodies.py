@@ -10,8 +10,6 @@ from evennia_ai.assistant_character import AssistantMixin
 
 
 class Satchel:
-    """A handler, as games have them on their characters."""
-
     def __init__(self, owner: Any) -> None:
         self.owner = owner
 

@@ -34,8 +34,6 @@ class CmdPolish(Command):
 
 
 class GuardCmdSet(CmdSet):
-    """The commands of a guard."""
-
     key = "GuardCmdSet"
 
     def at_cmdset_creation(self) -> None:

@@ -48,11 +48,9 @@ class QuestionsTest(ShellTest):
             self.records.append((event.removeprefix("question_"), facts))
 
     def events(self) -> list[str]:
-        """The recorded events about questions, in order."""
         return [event for event, _ in self.records]
 
     def limit(self, key: str = "tick 1", prompt: str = PROMPT, **more: Any) -> ApprovalRequest:
-        """A question of a limit."""
         return ApprovalRequest(
             f"{key} max_iterations", "safety.limit.max_iterations", prompt, **more
         )
@@ -72,14 +70,12 @@ class QuestionsTest(ShellTest):
         return [question.number for question in approvals.pending(script or self.ada_script)]
 
     def damage(self) -> None:
-        """Corrupt the stored questions of Ada."""
         StoredQuestion.objects.filter(assistant=self.ada_script.pk).update(question="3")
         asked.drop_copy(self.ada_script)
 
     def reply(
         self, number: int, text: str, person: Any = None, *, is_staff: bool = False
     ) -> Result:
-        """Answer as a person (Tom)."""
         by = person or self.tom
         got: list[Result] = []
         operations.answer(number, by, text, is_staff=is_staff).addCallback(got.append)
@@ -88,7 +84,6 @@ class QuestionsTest(ShellTest):
         return result
 
     def log_in(self, name: str, permission: str = "Player") -> Any:
-        """Make an account, and log it in."""
         account = create_account(name, "", "password-of-a-test")
         account.permissions.clear()
         account.permissions.add(permission)
@@ -113,5 +108,4 @@ class QuestionsTest(ShellTest):
         return [line for line in lines_shown(account) if "uestion " in line]
 
     def questions_of(self, person: Any, *, is_staff: bool = False) -> Result:
-        """The list of questions that a person is shown."""
         return operations.questions(person, is_staff=is_staff)

@@ -23,7 +23,6 @@ SUMMED = ("prompt_tokens", "completion_tokens", "cost_nano")
 
 
 def capped(scope: str = "game", **caps: Any) -> BudgetConfig:
-    """A configuration with no caps but these."""
     return BudgetConfig(**{"game": Caps(), "assistant": Caps(), "player": Caps()} | {
         scope: Caps(**caps), "calls_in_flight": 0
     })  # fmt: skip
@@ -59,7 +58,6 @@ class LedgerTest(TestCase):
         person: str = "*#3",
         purpose: str = "turn",
     ) -> Reservation:
-        """Reserve a call of Ada's for Tom."""
         billing = BillingContext(assistant, person, purpose)
         return (store or self.store).reserve(billing, wanted or need(), config, at)
 
@@ -77,7 +75,6 @@ class LedgerTest(TestCase):
         return Price(Decimal(str(dollars)), Decimal(str(dollars)))
 
     def total(self, account: BudgetAccount = FOR_EVER) -> Total:
-        """The stored totals of an account."""
         return read_total(account)
 
     def assert_consistent(self) -> None:

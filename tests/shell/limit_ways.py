@@ -91,7 +91,6 @@ class LimitCase(DelegationTest):
         pump()
 
     def meet(self, way: Way, mode: str) -> None:
-        """Begin anew, and do what reaches the limit."""
         self.begin_anew(way, mode)
         self.model.answers.extend((*way.answers, *way.last))
         way.act(self)

@@ -18,12 +18,10 @@ class HearingTest(ShellTest):
     """Access to Ada's records of what she heard."""
 
     def records(self, script: Any = None) -> list[DecisionTrace]:
-        """All records of an assistant (Ada), newest first."""
         newest: list[DecisionTrace] = (script or self.ada_script).work.decisions.newest()
         return newest
 
     def heard(self) -> Heard:
-        """The last thing that Ada heard."""
         return self.records()[0].heard
 
     def judged(self, script: Any = None) -> str:
@@ -32,7 +30,6 @@ class HearingTest(ShellTest):
         return f"{verdict.rule} {verdict.name} {verdict.outcome.value}"
 
     def steps(self, script: Any = None) -> list[str]:
-        """The steps recorded for the newest message."""
         return [step for step, _ in self.records(script)[0].steps]
 
     def bodies(self) -> list[str]:
@@ -45,7 +42,6 @@ class HearingTest(ShellTest):
         return text
 
     def channel(self, key: str = "Public", *listeners: Any) -> Any:
-        """A channel that Ada and these others listen to."""
         channel = ChannelDB.objects.filter(db_key=key).first() or create_channel(key, locks=OPEN)
         channel.get_log_filename = str  # it keeps no file
         for listener in (self.ada, *listeners):
@@ -53,7 +49,6 @@ class HearingTest(ShellTest):
         return channel
 
     def person(self, being: Any) -> str:
-        """The id by which limits count a being."""
         return incoming.person_of(being)
 
     def set(self, **values: Any) -> None:
@@ -62,7 +57,6 @@ class HearingTest(ShellTest):
             setattr(self.ada_script.db, name, value)
 
     def stored(self, name: str) -> Any:
-        """A stored value of Ada."""
         return state.read(self.ada_script, name)
 
     def restart(self) -> None:

@@ -81,7 +81,6 @@ class MemoryTest(ShellTest):
         self.clock.advance(1_000_000)
 
     def id_of(self, person: Any) -> str:
-        """The id to which a person's memories are counted."""
         return person_of(person)
 
     def remember(self, text: str, audience: str = WORLD, *, person: Any = None, **more: Any) -> str:
@@ -130,7 +129,6 @@ class MemoryTest(ShellTest):
         return Turn(self.ada_script.work.epoch, (Event(**fields),))
 
     def in_store(self) -> set[str]:
-        """The keys that the store has of Ada."""
         return Mem0Store.keys(self.store, self.ada_script.pk)
 
     def prompts(self) -> str:

@@ -25,12 +25,10 @@ def call(name: Any, arguments: Any = None, call_id: Any = "call_1") -> dict[str,
 
 
 def whisper(message: str, call_id: Any = "call_1", target: str = "Tom") -> dict[str, Any]:
-    """A call of `whisper`."""
     return call("whisper", {"target": target, "message": message}, call_id)
 
 
 def look(call_id: Any = "call_1", **arguments: str) -> dict[str, Any]:
-    """A call of `look`."""
     return call("look", arguments, call_id)
 
 
@@ -45,7 +43,6 @@ def answer(content: Any = None, calls: Calls | None = None, **more: Any) -> str:
 
 
 def does(*calls: dict[str, Any]) -> str:
-    """A completion with these calls."""
     return answer(None, list(calls), finish="tool_calls")
 
 

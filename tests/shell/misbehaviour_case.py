@@ -60,7 +60,6 @@ class MisbehaviourTest(HearingTest):
         self.lamp = create_object(DefaultObject, "lamp", self.room1)
 
     def wait_for(self, deferred: Any) -> None:
-        """Run the reactor until a Deferred has fired."""
         self.run_until(lambda: deferred.called)
 
     def run_until(self, is_done: Any) -> None:
@@ -72,7 +71,6 @@ class MisbehaviourTest(HearingTest):
         pump()
 
     def is_idle(self) -> bool:
-        """True when nobody waits for an answer."""
         works = [script.work for script in operations.list_assistants()]
         return not any(work.inbox or work.is_ticking for work in works)
 
@@ -152,7 +150,6 @@ class MisbehaviourTest(HearingTest):
         assert [] == [each for each in ids if not SHORT_ID.fullmatch(each)]
 
     def check_all(self, rows: Iterable[Row]) -> None:
-        """Check every row on its own."""
         for row in rows:
             with self.subTest(row.name):
                 self.check(row)

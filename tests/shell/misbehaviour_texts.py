@@ -203,7 +203,6 @@ TOO_LONG = {
 
 
 def failed(name: str, behaviour: Mapping[str, Any], detail: str, asked: int = 1) -> Row:
-    """A model call that fails, with its cause."""
     return Row(name, (behaviour,) * asked, "llm_error", (SORRY,), "", asked, detail=detail)
 
 

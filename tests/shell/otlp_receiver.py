@@ -45,11 +45,9 @@ class Receiver:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def requests(self) -> list[ExportTraceServiceRequest]:
-        """All requests, decoded."""
         return [ExportTraceServiceRequest.FromString(body) for body in self.bodies]
 
     def spans(self) -> list[Any]:
-        """All spans, in the order in which they ended."""
         return [
             span
             for request in self.requests()
@@ -64,7 +62,6 @@ class Receiver:
 
 
 def attributes_of(span: Any) -> dict[str, Any]:
-    """The attributes of a span, as plain values."""
     return {each.key: _plain(each.value) for each in span.attributes}
 
 

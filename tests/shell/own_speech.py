@@ -56,7 +56,6 @@ class Herald(DefaultCharacter):
     """A character whose speech is bare text, whichever command it comes by."""
 
     def at_say(self, message: str, **kwargs: Any) -> None:
-        """Declare it to all who are here."""
         self.location.msg_contents(f"{self.key} declares: {message}")
 
 

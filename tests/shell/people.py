@@ -12,7 +12,6 @@ class Person(DefaultCharacter):
     """A player's character that keeps every message in `ndb.messages`."""
 
     def at_msg_receive(self, text: Any = None, from_obj: Any = None, **kwargs: Any) -> Any:
-        """Keep it, and let it through."""
         if self.ndb.messages is None:
             self.ndb.messages = []
         self.ndb.messages.append(Message.from_text(text, from_obj))
@@ -20,16 +19,13 @@ class Person(DefaultCharacter):
 
     @property
     def messages(self) -> list[Message]:
-        """Everything that reached this person, the oldest first."""
         return list(self.ndb.messages or ())
 
     @property
     def seen(self) -> list[str]:
-        """Everything that reached this person, as shown text."""
         return [message.shown for message in self.messages]
 
     def heard_from(self, speaker: Any) -> list[str]:
-        """The shown text of all messages from one speaker."""
         return [message.shown for message in self.messages if message.sender == speaker]
 
 

@@ -72,11 +72,9 @@ class RememberingTest(StaffCommandTest):
         pump()
 
     def texts(self) -> list[str]:
-        """All that Ada remembers, the oldest first."""
         return list(rows.of(self.ada_script.pk).order_by("pk").values_list("text", flat=True))
 
     def answer(self, person: Any, line: str, *answers: str) -> str:
-        """Type a line and then answers as a person; return the text shown."""
         person.ndb.messages = []
         for each in (line, *answers):
             self.type(person, each)

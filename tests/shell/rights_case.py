@@ -23,7 +23,6 @@ class RightsTest(ShellTest):
         self.tom.cmdset.add(AssistantCmdSet)
 
     def person(self, name: str, permission: str, of_body: str = "Player") -> Any:
-        """A character, with the account that plays it."""
         account = create_account(name, "", "lanterns-are-bright")
         account.permissions.clear()
         account.permissions.add(permission)
@@ -36,13 +35,11 @@ class RightsTest(ShellTest):
         return body
 
     def line(self, person: Any, line: str) -> str:
-        """Type a line as a person; return the text shown."""
         person.ndb.messages = []
         self.type(person, line)
         return "\n".join(person.seen)
 
     def come_online(self, account: Any) -> Any:
-        """Log an account in. Returns its session."""
         session = log_in(account)
         self.addCleanup(evennia.SESSION_HANDLER.pop, session.sessid, None)
         return session
@@ -61,9 +58,7 @@ class RightsTest(ShellTest):
         self.ada.locks.add(f"control:{control};delete:perm(Admin);edit:perm(Admin)")
 
     def set(self, **settings: Any) -> None:
-        """Change settings of Ada."""
         state.write(self.ada_script, **settings)
 
     def made(self, name: str) -> Any:
-        """The assistant of this name."""
         return operations.find_assistant(name)

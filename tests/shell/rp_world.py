@@ -46,11 +46,9 @@ class Talkative(ScriptedModel):
         self._round: Iterator[bytes] = cycle(answers)
 
     def begin(self) -> None:
-        """Begin with the first answer again."""
         self._round = cycle(self._all)
 
     def post(self, body: Any) -> Deferred[bytes]:
-        """Take one request and answer it."""
         self.bodies.append(body)
         return succeed(next(self._round))
 
@@ -91,7 +89,6 @@ class RolePlayTest(ShellTest):
         self.forget()
 
     def forget(self) -> None:
-        """Forget all messages and model calls."""
         super().forget()
         self.model.bodies.clear()
 
@@ -105,13 +102,11 @@ class RolePlayTest(ShellTest):
         return newest
 
     def read(self, person: Any, line: str) -> str:
-        """Type a line as a person; return the text shown."""
         person.ndb.messages = []
         self.type(person, line)
         return "\n".join(person.seen)
 
     def settle(self) -> None:
-        """Run everything that waits for a moment."""
         for _ in range(2):
             self.clock.advance(1)
             pump()

@@ -29,7 +29,6 @@ def remote(schema: Any) -> ToolSpec:
 
 
 def circle() -> list[Any]:
-    """A list that contains itself."""
     value: list[Any] = []
     value.append(value)
     return value

@@ -77,16 +77,13 @@ class SleepCase(HearingTest):
         return memory.key
 
     def stored(self, *kinds: str) -> list[Memory]:
-        """All stored memories of these kinds."""
         memories = rows.of(self.ada_script.pk).order_by("id")
         return list(memories.filter(kind__in=kinds) if kinds else memories)
 
     def texts(self, *kinds: str) -> list[str]:
-        """Their texts."""
         return [row.text for row in self.stored(*kinds)]
 
     def holding(self, *kinds: str) -> list[str]:
-        """The texts of those that are not superseded."""
         return [row.text for row in self.stored(*kinds) if row.superseded_at is None]
 
     @property
@@ -95,7 +92,6 @@ class SleepCase(HearingTest):
         return "asleep" if modes.is_asleep(self.ada_script) else "awake"
 
     def told_facts(self, event: str) -> list[Any]:
-        """The facts recorded for one kind of event, oldest first."""
         return [facts for name, _, facts in self.recorded if name == event]
 
 
@@ -103,16 +99,13 @@ class NightCase(SleepCase):
     """Access to the model's calls and the night's progress."""
 
     def asked(self, kind: str) -> list[Any]:
-        """The model calls of one kind, oldest first."""
         return [body for body in self.model.bodies if kind_of(body) == kind]
 
     @property
     def progress(self) -> dict[str, Any]:
-        """The stored progress of the night."""
         progress: dict[str, Any] = state.read(self.ada_script, "consolidation_progress")
         return progress
 
     @property
     def here(self) -> str:
-        """The audience of the room."""
         return place_audience("say", self.room1.dbref)

@@ -24,31 +24,26 @@ _LINE = re.compile(r'^\d+(?: \(\w+ \d+ \w+ \d+\))?: (".*")$', re.MULTILINE)
 
 
 def kind_of(body: Mapping[str, Any]) -> str:
-    """The kind of a request; "turn" is a turn of the assistant."""
     system = body["messages"][0]["content"]
     return next((kind for words, kind in KINDS.items() if words in system), "turn")
 
 
 def told(body: Mapping[str, Any]) -> str:
-    """The user message of a request."""
     text: str = body["messages"][-1]["content"]
     return text
 
 
 def lines(body: Mapping[str, Any], title: str = "Entries") -> list[str]:
-    """The texts under a title of a request."""
     parts = re.split(r"^([A-Z][a-z ]+):$", told(body), flags=re.MULTILINE)
     block = dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "")
     return [json.loads(text) for text in _LINE.findall(block)]
 
 
 def topic(text: str) -> str:
-    """The first topic word in a text."""
     return next((word for word in ("harbour", "cellar", "attic") if word in text), "weather")
 
 
 def content_for(body: Mapping[str, Any]) -> str:
-    """The content of the answer to a request."""
     kind, about = kind_of(body), topic(told(body))
     if kind == "importance":
         count = len(lines(body))
@@ -66,7 +61,6 @@ def content_for(body: Mapping[str, Any]) -> str:
 
 
 def answer_to(body: Mapping[str, Any]) -> bytes:
-    """The answer to a request, as a completion."""
     return completion(content_for(body), usage=TOKENS)
 
 
@@ -87,7 +81,6 @@ class NightModel(ScriptedModel):
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of all requests, oldest first."""
         return [kind_of(body) for body in self.bodies]
 
     def post(self, body: Mapping[str, Any]) -> Deferred[bytes]:

@@ -24,7 +24,6 @@ class SafetyTest(HearingTest):
 
     @contextmanager
     def audited(self) -> Iterator[Records]:
-        """The records made in a block: event and facts."""
         records: Records = []
 
         def listen(event: str, _: str, facts: dict[str, Any]) -> None:
@@ -38,7 +37,6 @@ class SafetyTest(HearingTest):
 
     @contextmanager
     def logged(self) -> Iterator[list[str]]:
-        """The errors logged in a block."""
         lines: list[str] = []
         with mock.patch.object(logger, "log_err", lines.append):
             yield lines
@@ -50,7 +48,6 @@ class SafetyTest(HearingTest):
             self.ada_script.enqueue(self.event(f"m{person.id}-{number}", person))
 
     def event(self, event_id: str, person: Any) -> Event:
-        """A message of a person, to be put into the inbox."""
         return Event(
             id=event_id,
             kind="message",

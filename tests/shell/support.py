@@ -61,7 +61,6 @@ def as_data(result: Result[Any]) -> Any:
 
 
 def plain_data(result: Result[Any]) -> dict[str, Any]:
-    """The value of a successful result, checked to be plain JSON."""
     assert result.ok, result.message
     data = as_data(result)
     plain: dict[str, Any] = json.loads(json.dumps(data))
@@ -70,7 +69,6 @@ def plain_data(result: Result[Any]) -> dict[str, Any]:
 
 
 def account_with(name: str, permission: str, kind: str | None = None) -> Any:
-    """An account with one permission."""
     account = create.create_account(name, "", PASSWORD, typeclass=kind)
     account.permissions.clear()
     account.permissions.add(permission)
@@ -78,7 +76,6 @@ def account_with(name: str, permission: str, kind: str | None = None) -> Any:
 
 
 def archive_folder(test: unittest.TestCase) -> Path:
-    """A new folder where the archives of a test go."""
     folder: str = test.enterContext(TemporaryDirectory())
     policy = {"archive_folder": folder}
     test.enterContext(override_settings(EVENNIA_AI_AUDIT_CONFIG=policy))
@@ -101,7 +98,6 @@ def one_by_one() -> AbstractContextManager[None]:
 
 
 def whispers(message: str, target: str = "Tom") -> bytes:
-    """An answer that calls `whisper`."""
     return calls("whisper", target=target, message=message)
 
 
@@ -184,7 +180,6 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         assert [] == wrong, wrong
 
     def make(self, name: str, **options: Any) -> tuple[AssistantScript, Any]:
-        """Another assistant in the room: its script and its body."""
         body = self.make_assistant(name, **options)
         return body.assistant_script, body
 
@@ -197,13 +192,11 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
                 body.delete()
 
     def use_scripted_model(self) -> ScriptedTransport:
-        """Let the scripted model of the package answer."""
         scripted = ScriptedTransport()
         services.pool().set_transport(services.endpoint(), scripted)
         return scripted
 
     def forget(self) -> None:
-        """Forget what Tom and Mira have heard so far."""
         self.tom.ndb.messages = []
         self.mira.ndb.messages = []
 
@@ -213,7 +206,6 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         self.type(person or self.tom, line)
 
     def waiting(self) -> list[Event]:
-        """The events stored in Ada's inbox."""
         return [Event.from_stored(item) for item in state.read(self.ada_script, "pending_events")]
 
     def statements(self) -> CaptureQueriesContext:

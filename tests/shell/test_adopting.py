@@ -77,7 +77,6 @@ class AdoptingTest(StaffCommandTest):
         return guard
 
     def adopted(self, being: Any = None, name: str = "") -> Any:
-        """Adopt a being. Returns its script."""
         result = operations.adopt(being or self.bram, name, person=self.tom)
         assert result.ok, result.message
         self.answer_at_once(result.data.script)
@@ -364,8 +363,6 @@ class TestRelease(AdoptingTest):
 
 
 class TestLostBody(AdoptingTest):
-    """The game deletes the body."""
-
     def test_it_keeps_what_it_knows_and_goes_on_in_another(self) -> None:
         """It is locked without a body, also after a restart, and keeps settings, talk and locks."""
         script = self.adopted(name="Grim")

@@ -53,7 +53,6 @@ class TestGoals(StaffCommandTest):
             assert expected.strip() == self.typed(line), line
 
     def test_names_of_several_words(self) -> None:
-        """The longest matching name counts."""
         self.make("Old")
         self.make("Old Tom")
         assert "Old Tom has goal 1." == self.typed("aigoal old tom 7 = Sleep")

@@ -26,10 +26,7 @@ from tests.shell.support import pump
 
 
 class StaffTest(RememberingTest):
-    """Tom manages Ada."""
-
     def typed(self, line: str) -> str:
-        """Type a line as Tom, and let the record be written."""
         shown = super().typed(line)
         self.settle()
         return f"{shown}\n{self.shown()}".strip() if self.shown() != shown else shown
@@ -192,7 +189,6 @@ class TestChanging(StaffTest):
             assert "Usage: aimemory" in self.typed(f"aimemory ada {line}"), line
 
     def test_another_command_instead_of_an_answer_is_a_no_and_is_run(self) -> None:
-        """The question is closed first, then the command is run."""
         self.remember("Mira came in", self.miras)
         for asks in ("aimemory ada forget person mira", "assistant forget everything ada"):
             self.typed(asks)

@@ -97,7 +97,6 @@ class TestOpenLines(AnswerersTest):
         assert 2 == len(self.model.bodies)
 
     def test_bots_do_not_answer_each_other(self) -> None:
-        """An assistant's undirected speech is not answered by the others."""
         assert ["Ada"] == self.say("say good evening", SAYS)
         assert 1 == len(self.model.bodies)
 

@@ -16,7 +16,6 @@ class TestAudience(HearingTest):
         self.ask(f"whisper Ada = {SECRET}", whispers("I see."))
 
     def sent_for(self, line: str, answer: bytes, person: Any = None) -> str:
-        """Type a line as a person (Tom). Returns everything that the model was sent for it."""
         before = len(self.model.bodies)
         self.ask(line, answer, person=person)
         assert before + 1 == len(self.model.bodies), "she was not asked"

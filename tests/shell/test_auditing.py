@@ -21,8 +21,6 @@ NOW = datetime(2026, 11, 21, 17, 0, tzinfo=UTC)
 
 
 class TestMoments:
-    """Times as people type them."""
-
     @pytest.mark.parametrize(
         ("text", "expected"),
         [
@@ -121,7 +119,6 @@ class AuditingTest(ShellTest):
         return plain_data(auditing.audit_state(self.ada_script, *version, **at))
 
     def newest(self) -> int:
-        """The newest version of Ada's record."""
         audit.flush()
         return int(audit.application().version("Ada"))
 

@@ -92,7 +92,6 @@ class TestAgree(CheckTest):
         self.agree()
 
     def test_a_stop_in_the_middle_of_a_call(self) -> None:
-        """A call that is cut off is counted once."""
         self.type(self.tom, "whisper Ada = hello")
         operations.stop(self.ada_script, "enough")
         pump()

@@ -79,7 +79,6 @@ ACTS: dict[str, Callable[..., Any]] = {
 
 
 def find_person() -> Any:
-    """The character Mira."""
     return Listener.objects.all_family().get(db_key="Mira")
 
 
@@ -100,7 +99,6 @@ class Walk(RuleBasedStateMachine):
         self._ends = ends
 
     def act(self, name: str, *arguments: Any, **more: Any) -> None:
-        """Take a step in the world."""
         if Walk.on_step is not None:
             Walk.on_step(f"{name} {[a for a in arguments if isinstance(a, (str, int))]} {more}")
         self.is_broken = True
@@ -113,7 +111,6 @@ class Walk(RuleBasedStateMachine):
 
     @initialize(sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
     def it_begins(self, sent: list[tuple[str, str]]) -> None:
-        """Begin with messages, so that there is something to answer."""
         self.somebody_speaks("Ada", sent)
 
     @rule(key=KEYS, sent=st.lists(st.tuples(PEOPLE, WAYS), min_size=1, max_size=3))
@@ -207,7 +204,6 @@ class Walk(RuleBasedStateMachine):
     @precondition(lambda self: self.is_asked)
     @rule(kind=st.sampled_from(("answer", "text", "several")))
     def the_server_is_killed_while_she_speaks(self, kind: str) -> None:
-        """Kill the server while somebody hears an answer."""
         self.act("crash_while_speaking", kind)
 
     @invariant()

@@ -52,7 +52,6 @@ class TestTill(WalkedCase):
     """A walk with every kind of cost: answers, a summary, a cut-off call, impossible usage."""
 
     def walked(self) -> World:
-        """A finished walk."""
         world = self.begin()
         self.addCleanup(world.close)
         world.send("Tom", "Ada")

@@ -34,8 +34,6 @@ CAPS = {
 
 
 class BudgetTest(ShellTest):
-    """Ada, with calls in the ledger."""
-
     def setUp(self) -> None:
         """Set the clock to an afternoon in November."""
         super().setUp()
@@ -47,7 +45,6 @@ class BudgetTest(ShellTest):
     def use(
         self, tokens: int, person: Any = None, price: Price | None = FREE, name: str = "Ada"
     ) -> None:
-        """Settle a call of this many tokens."""
         billing = ledger.BillingContext(name, person_of(person) if person else "")
         reservation = ledger.store().reserve(
             billing, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO
@@ -55,7 +52,6 @@ class BudgetTest(ShellTest):
         ledger.store().settle(reservation, TokenUsage(tokens, 0), HALF_PAST_TWO)
 
     def told(self, line: str, person: Any = None) -> str:
-        """Type a line as a person (Tom). Returns the text shown."""
         return str(self.call(CmdAssistant(), line, caller=person or self.tom))
 
 
@@ -104,7 +100,6 @@ class TestShown(BudgetTest):
         assert {person_of(self.tom): 1.0} == data.players
 
     def test_status_counts_what_was_granted(self) -> None:
-        """The cap shown includes what was granted."""
         self.use(1000, self.tom)
         ledger.store().flush()
         raise_budget(self.ada_script, "tokens_per_day", "50,000", "Bea")

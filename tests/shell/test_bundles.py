@@ -120,7 +120,6 @@ class BundleTest(MemoryTest):
         self.advance(1)
 
     def packed(self, script: Any = None) -> bytes:
-        """An assistant's file."""
         result = over(writing.export_assistant(script or self.ada_script, by="Boss"))
         assert result.ok, result.message
         return result.data
@@ -154,7 +153,6 @@ class BundleTest(MemoryTest):
 
 
 def run_until(*outcomes: list[Any]) -> None:
-    """Run the reactor until each of these lists has something in it."""
     while not all(outcomes):
         reactor.iterate(0)
 
@@ -170,17 +168,14 @@ def over(running: Deferred[Any]) -> Any:
 
 
 def read(raw: bytes) -> Any:
-    """The result of reading a file."""
     return over(bundle_in.read(raw))
 
 
 def bring(bundle: Any, **options: Any) -> Any:
-    """The result of an import."""
     return over(bundle_in.import_bundle(bundle, **options))
 
 
 def members(raw: bytes) -> dict[str, bytes]:
-    """The parts of a file, by name."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
@@ -510,13 +505,11 @@ class TestWrongFiles(BundleTest):
         self.raw = self.packed()
 
     def refused(self, raw: bytes) -> str:
-        """The reason why a file is refused."""
         with pytest.raises(ImportFileError) as caught:
             finish(file.read_bundle(raw))
         return str(caught.value)
 
     def break_import(self) -> None:
-        """Let an import fail in the middle."""
         fault = mock.Mock(side_effect=RuntimeError("disk full"))
         bundle = read(self.raw).data
         with (
@@ -527,7 +520,6 @@ class TestWrongFiles(BundleTest):
         pump()
 
     def zipped(self, parts: dict[str, bytes], comment: bytes = b"") -> bytes:
-        """A zip file of these parts."""
         stream = io.BytesIO()
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, raw in parts.items():
@@ -756,7 +748,6 @@ class TestWrongFiles(BundleTest):
         assert not bring(wrong.data, key="Bea").ok
 
     def test_what_breaks_in_the_middle_leaves_nothing(self) -> None:
-        """Database, memory and disk are as before."""
         counts = [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
         folder = Path(settings.EVENNIA_AI_AUDIT_CONFIG["archive_folder"])
         before = set(folder.glob("bea-*"))  # other tests archive there at the same time
@@ -801,7 +792,6 @@ class TestMeanwhile(BundleTest):
         self.before = self.rows()
 
     def rows(self) -> list[int]:
-        """The numbers of all rows that an import makes."""
         tables = (Memory, EntityProfile, CardFile, AssistantScript, ScriptDB, ObjectDB)
         return [table.objects.count() for table in tables]
 
@@ -917,7 +907,6 @@ class TestMeanwhile(BundleTest):
         assert "Tom likes eels" in members(raw.data)[bundle_parts.MEMORIES].decode()
 
     def drawn(self, text: str) -> Recollection:
-        """A fact that is not stored yet."""
         return Recollection(key=new_key(), kind="fact", text=text, audience=WORLD, at=1.0)
 
     def test_who_is_deleted_while_it_is_read_is_said_to_be(self) -> None:
@@ -1003,8 +992,6 @@ class TestMeanwhile(BundleTest):
 
 
 class TestTyped(BundleTest):
-    """`assistant import` as an owner types it."""
-
     def setUp(self) -> None:
         """Put a file into the import folder, and wait for nothing."""
         super().setUp()

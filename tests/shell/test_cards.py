@@ -63,7 +63,6 @@ class CardTest(RememberingTest):
         self.put("edda.png", as_png(CARD))
 
     def put(self, name: str, content: bytes) -> None:
-        """Put a file into the import folder."""
         folder = self.game / "server" / "ai_imports"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
@@ -73,11 +72,9 @@ class CardTest(RememberingTest):
         return f"{self.typed(line)}\n{self.typed(answer)}"
 
     def edda(self) -> Any:
-        """The assistant made from the card."""
         return operations.find_assistant("Edda")
 
     def exported(self, script: Any, kind: str = "json") -> dict[str, Any]:
-        """The fields of an assistant's exported card."""
         return dict(read_card(cards.export_card(script, kind)).data)
 
 

@@ -37,13 +37,11 @@ class TestChangedLimits(LimitCase):
     """Ada asks Tom for more, and he changes her settings instead."""
 
     def set_limit(self, kind: LimitKind, value: object) -> None:
-        """Set the value of a limit."""
         result = update_settings(self.ada_script, {LIMITS[kind].path: value})
         assert result.ok, result.message
         pump()
 
     def number(self) -> int:
-        """The number of the one open question."""
         ((_, question),) = self.questions()
         return int(question.number)
 

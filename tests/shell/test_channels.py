@@ -26,7 +26,6 @@ MODES: tuple[tuple[Any, str, str], ...] = (
 
 
 def tells(message: str, channel: str = "Public") -> bytes:
-    """An answer that speaks on a channel."""
     return completion(None, ("channel", {"channel": channel, "message": message}))
 
 
@@ -130,7 +129,6 @@ class TestHeard(ChannelTest):
 
 class TestAnswer(ChannelTest):
     def ask_there(self, *answers: bytes) -> None:
-        """Ask her on Public as Tom."""
         self.model.answers.extend(answers)
         self.say("@ada hello", self.tom)
 

@@ -25,15 +25,12 @@ STAYS = "It stays stopped across restarts. To let it go on: "
 
 
 class CommandTest(ShellTest):
-    """Commands typed as Tom."""
-
     def assistant(self, line: str, caller: Any = None) -> str:
         """The text that the caller is shown for `assistant <line>`."""
         shown: str = self.call(CmdAssistant(), line, caller=caller)
         return shown
 
     def history(self, line: str) -> str:
-        """The text that Tom is shown for `history <line>`."""
         shown: str = self.call(CmdHistory(), line)
         return shown
 
@@ -67,7 +64,6 @@ class TestOverview(CommandTest):
             assert expected in shown
 
     def test_the_only_one_need_not_be_named(self) -> None:
-        """With two assistants, the one in the room is meant."""
         assert self.assistant("status").startswith("Ada: awake")
         self.make("Brass", location=self.room2)
         assert self.assistant("status").startswith("Ada: awake")
@@ -87,7 +83,6 @@ class TestOverview(CommandTest):
         assert "There is no 'assistant dance'. Type: help assistant" == self.assistant("dance ada")
 
     def test_a_wrong_setup_is_shown_and_not_raised(self) -> None:
-        """The status shows the error in the settings."""
         state.write(self.ada_script, llm_provider="opnai")
         assert "not set up: llm_provider is 'opnai'" in self.assistant("status ada")
 

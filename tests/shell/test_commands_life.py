@@ -20,8 +20,6 @@ WIDE = 100
 
 
 class LifeTest(ShellTest):
-    """Tom and Mira have the commands."""
-
     def setUp(self) -> None:
         """Keep archives away from the game's own files."""
         super().setUp()
@@ -31,7 +29,6 @@ class LifeTest(ShellTest):
             person.cmdset.add(AssistantCmdSet)
 
     def assistant(self, line: str, *answers: str, caller: Any = None) -> str:
-        """The text that somebody (Tom) is shown for `assistant <line>` and the answers to it."""
         person = caller or self.tom
         self.forget()
         for typed in (f"assistant {line}", *answers):

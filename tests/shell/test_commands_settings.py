@@ -8,10 +8,7 @@ from tests.shell.listening import HearingTest
 
 
 class SettingsTest(HearingTest):
-    """Commands typed as Tom."""
-
     def assistant(self, line: str) -> str:
-        """The text that Tom is shown for `assistant <line>`."""
         shown: str = self.call(CmdAssistant(), line)
         return shown
 

@@ -41,7 +41,6 @@ class TestStopped(CompactionCase):
                 assert expected == self.stored()
 
     def test_a_stop_while_a_turn_is_under_way_too(self) -> None:
-        """The stop cancels the turn, but not the summary, which is refused later."""
         self.ada_script.work.in_flight = Deferred()
         outcomes = self.compact()
         operations.stop(self.ada_script, "test")

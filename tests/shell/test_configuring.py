@@ -166,7 +166,6 @@ class TestSeveral(ConfiguringTest):
 
 class TestLooking(ConfiguringTest):
     def rows(self) -> dict[str, dict[str, Any]]:
-        """All rows, by name."""
         rows = changing.configuration(self.ada_script).data["settings"]
         assert len({row["name"] for row in rows}) == len(rows)
         return {row["name"]: row for row in rows}

@@ -42,7 +42,6 @@ DATA = st.recursive(
 
 class TestAnyText(ShellTest):
     def everything(self) -> dict[str, Any]:
-        """All stored settings."""
         return {name: self.ada_script.attributes.get(name) for name in SCHEMAS}
 
     def complaint(self) -> str:

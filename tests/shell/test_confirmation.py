@@ -36,7 +36,6 @@ class TestConfirmation(HearingTest):
         return questions[-1].number if questions else 0
 
     def asked(self, person: Any) -> list[str]:
-        """The questions that were put to this person."""
         return [heard.raw for heard in person.ndb.messages if "asks (question" in heard.raw]
 
     def test_it_is_not_done_before_the_yes(self) -> None:
@@ -65,7 +64,6 @@ class TestConfirmation(HearingTest):
         assert f"Mira said no to question {number}: it was not done" in self.prompt()
 
     def test_only_whoever_was_asked_may_answer(self) -> None:
-        """Another player may not answer; staff may, even if they were not asked."""
         self.set(confirm_by="Tom")
         number = self.beg()
         assert [] == self.asked(self.mira)

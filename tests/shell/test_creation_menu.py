@@ -22,13 +22,11 @@ class MenuTest(StaffCommandTest):
     """Tom uses the menu at his own command line."""
 
     def open(self, person: Any = None) -> str:
-        """Open the menu and return the text shown."""
         self.discard_shown()
         open_creation(person or self.tom)
         return self.shown()
 
     def discard_shown(self) -> None:
-        """Discard all text shown so far."""
         self.typed("")
 
     def answer(self, *lines: str) -> str:
@@ -39,7 +37,6 @@ class MenuTest(StaffCommandTest):
         return shown
 
     def is_at(self, step: int, shown: str) -> bool:
-        """True if `shown` is the page of this step."""
         return TITLE.format(step) in shown
 
     def count(self) -> int:

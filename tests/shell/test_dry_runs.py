@@ -52,7 +52,6 @@ class DryRunTest(RememberingTest):
     def begin(
         self, trial: Trial, variant: Variant | None = None, *, by: Any = None, **look: Any
     ) -> list[Any]:
-        """Start a trial; its outcome is appended to the returned list."""
         outcome: list[Any] = []
         by = by or self.tom
         looking = PrivateView.of(by, **look)
@@ -70,7 +69,6 @@ class DryRunTest(RememberingTest):
         variant: Variant | None = None,
         reveals: bool = False,
     ) -> Result[DryRun]:
-        """Run a trial to its end."""
         self.model.answers.extend(answers)
         (outcome,) = self.begin(Trial(words, way, person), variant, is_revealing=reveals)
         tried: Result[DryRun] = outcome

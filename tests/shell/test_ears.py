@@ -22,11 +22,9 @@ class Merchant(EvAdventureNPC):
     """A character of a game that has methods which the mixin has too."""
 
     def ask(self, buyer: Any, topic: str) -> str:
-        """Answer a command of the game."""
         return f"{buyer.key} asks {self.key} of {topic}"
 
     def at_assistant_said(self, text: str, **kwargs: Any) -> None:
-        """Count what was said."""
         self.ndb.said = (*(self.ndb.said or ()), text)
 
     def at_assistant_stopped(self, reason: str, **kwargs: Any) -> None:
@@ -46,7 +44,6 @@ class TestOwnMethods(ShellTest):
         assert "enough" in bram.ndb.stopped
 
     def test_its_own_ask_stays(self) -> None:
-        """A command of the game calls it as before."""
         _, bram = self.make("Bram", typeclass=MERCHANT)
         assert "Tom asks Bram of wool" == bram.ask(self.tom, "wool")
 

@@ -17,7 +17,6 @@ class EditorTest(StaffCommandTest):
     """Tom edits at his own command line."""
 
     def edit(self, what: str, key: str | None = None) -> str:
-        """Open the editor and return the text shown."""
         evennia.SESSION_HANDLER.data_out.reset_mock()
         open_editor(self.tom, self.ada_script, what, key)
         return self.shown()

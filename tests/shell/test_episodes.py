@@ -166,7 +166,6 @@ class TestOneTransaction(MemoryTest):
     """An entry exists exactly if its turn is settled."""
 
     def counts(self) -> tuple[int, int]:
-        """Numbers of entries and meetings."""
         met = sum(EntityProfile.objects.values_list("meetings", flat=True))
         return Memory.objects.count(), met
 

@@ -23,14 +23,12 @@ class ExecutingTest(ErrandTest):
     """Tom runs Ada's tools by hand."""
 
     def run_tool(self, name: str, arguments: Any = None, **more: Any) -> Result:
-        """Run one tool to its end."""
         given = more if arguments is None else arguments
         running = execute_tool(self.ada_script, name, given, person=self.tom)
         (result,) = self.outcome(running)
         return result
 
     def add_tool(self, function: Any, **options: Any) -> None:
-        """Register a tool of the game for one test."""
         tool(**options)(function)
         self.addCleanup(TOOL_REGISTRY.pop, function.__name__)
 

@@ -40,7 +40,6 @@ class AwakeCase(NightCase):
 
     @property
     def calls(self) -> int:
-        """Number of model calls for facts."""
         return len(self.asked("facts"))
 
     @property

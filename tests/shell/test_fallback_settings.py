@@ -15,7 +15,6 @@ BIG = Endpoint("custom", "big", URL)
 
 @pytest.fixture(autouse=True)
 def game_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The game's model of first choice."""
     monkeypatch.setenv("OPENAI_BASE_URL", URL)
     monkeypatch.setenv("EVENNIA_AI_MODEL", "big")
     monkeypatch.setenv("SOME_KEY", "sk-some")

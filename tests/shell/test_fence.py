@@ -94,7 +94,6 @@ class TestSeen(HearingTest):
     """Results of tools, as the model reads them."""
 
     def result(self) -> str:
-        """Result of the first tool call."""
         text: str = self.model.bodies[1]["messages"][-1]["content"]
         return text
 

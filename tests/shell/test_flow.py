@@ -28,7 +28,6 @@ def _tools() -> None:
 
 
 def history(seed: int, guards: Guards | None = None) -> list[str]:
-    """Leaks found in one random history."""
     world = World(Random(seed), guards)
     for _ in range(STEPS):
         world.step()

@@ -244,8 +244,6 @@ class TestQuestions(ForgettingTest):
 
 
 class TestTalk(ForgettingTest):
-    """The conversation."""
-
     def test_turns_know_whose_they_are(self) -> None:
         """Every message is marked with its person; the mark is never sent to a model."""
         self.talk()

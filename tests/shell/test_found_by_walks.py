@@ -49,7 +49,6 @@ class TestFound(SafetyTest):
         assert 1 == len(self.model.bodies)
 
     def test_a_second_summary_hides_the_first_from_no_stop(self) -> None:
-        """The second is refused, and a stop still cancels the first."""
         state.write(self.ada_script, conversation_history=LONG)
         self.ada_script.work.history = list(LONG)
         for _ in range(2):

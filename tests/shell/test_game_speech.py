@@ -21,7 +21,6 @@ class TestGameSpeech(ShellTest):
     """Tom and Mira speak by commands of the game's own."""
 
     def newest(self) -> Any:
-        """Decision on the newest message that Ada heard."""
         return self.ada_script.work.decisions.newest()[0]
 
     def outcomes(self) -> list[tuple[str, str]]:
@@ -195,7 +194,6 @@ class TestCheck(ShellTest):
             person.cmdset.add("evennia_ai.commands.AssistantCmdSet")
 
     def checked(self, line: str = "assistant check ada") -> str:
-        """The line about hearing in the output of the check."""
         self.forget()
         self.model.answers.extend([completion("ok")] * 4)
         self.type(self.tom, line)

@@ -36,7 +36,6 @@ class GoalTimesTest(GoalsTest):
         self.beat()
 
     def timed(self, when: str, text: str = "walk to the pier") -> None:
-        """Staff give Ada a goal with a time."""
         result = operations.add_goal(self.ada_script, text, 5, None, when)
         assert result.ok, result.message
         self.beat()
@@ -55,8 +54,6 @@ class GoalTimesTest(GoalsTest):
 
 
 class TestWhen(GoalTimesTest):
-    """Goals by real time."""
-
     def test_it_begins_at_its_time(self) -> None:
         """The time counts, whatever pace is set."""
         self.timed("at 14:00")

@@ -33,7 +33,6 @@ class GoalsTest(HearingTest):
         return len(self.model.bodies) - before
 
     def give(self, text: str = "find the lost atlas") -> None:
-        """Give Ada a goal and start its wait."""
         assert operations.add_goal(self.ada_script, text).ok
         self.beat()
 
@@ -120,8 +119,6 @@ class TestGoals(GoalsTest):
 
 
 class TestInitiative(GoalsTest):
-    """Acting without a goal."""
-
     def test_only_where_it_is_wanted(self) -> None:
         """With `initiative` it speaks once about something overheard, if players are near."""
         self.set(autonomy_config={"seconds": 10, "initiative": True}, room_messages="context")
@@ -195,8 +192,6 @@ class TestTree(GoalsTest):
 
 
 class TestCommand(GoalsTest):
-    """`assistant goal`."""
-
     def test_what_staff_type(self) -> None:
         rows = (
             ("assistant goal Ada", "Ada has no goal, and does nothing unasked."),

@@ -79,8 +79,6 @@ class SmallModelTest(MemoryTest):
 
 
 class TestWhatIsTold(SmallModelTest):
-    """The choice of the note."""
-
     def test_a_fact_of_its_own(self) -> None:
         """The persona's fact is turned into the first person; others are left out."""
         assert "You know: I would dearly like the Atlas of Lights back." == self.tell(
@@ -165,8 +163,6 @@ class TestWhatIsTold(SmallModelTest):
 
 
 class TestThePrompt(SmallModelTest):
-    """The form of the prompt."""
-
     def test_it_is_the_head_the_examples_and_the_line(self) -> None:
         """There is no earlier talk, which such a model would repeat."""
         self.tell("hello there")
@@ -296,8 +292,6 @@ class TestWarming(SmallModelTest):
 
 
 class TestLikeness(SmallModelTest):
-    """The choice of the note by vectors."""
-
     def test_the_note_is_chosen_by_meaning(self) -> None:
         service = services.memory()
         with (

@@ -15,7 +15,6 @@ LINE = "Keep to one sentence."
 
 
 def propose(**arguments: str) -> bytes:
-    """The model's call with a proposal."""
     return completion(None, ("propose_guideline", arguments))
 
 
@@ -31,17 +30,14 @@ class GuidelineTest(HearingTest):
         return questions[-1].number if questions else 0
 
     def asked(self, person: Any) -> list[str]:
-        """Open questions for this person, oldest first."""
         questions = approvals.stored(self.ada_script)
         return [q.asking.prompt for q in questions if self.person(person) in q.people]
 
     def answer(self, number: int, word: str, person: Any = None) -> None:
-        """Somebody answers, and Ada is told the outcome."""
         self.ask(f"assistant answer {number} {word}", NOOP, person=person or self.tom)
 
     @property
     def kept(self) -> tuple[str, ...]:
-        """Ada's stored guidelines."""
         return tuple(state.read(self.ada_script, "guidelines"))
 
     def told(self) -> str:

@@ -91,8 +91,6 @@ class TestTyped(HearingTest):
 
 
 class TestGame(HearingTest):
-    """Lines that the game sends."""
-
     def test_comings_and_goings_start_nothing(self) -> None:
         """A character's name in an announcement must not address her."""
         self.mira.key = "friend of @ada"
@@ -173,7 +171,6 @@ class TestGame(HearingTest):
 
 class TestPlaces(HearingTest):
     def test_in_a_bag_she_hears_who_speaks_in_it(self) -> None:
-        """Speech in the room does not reach into the bag."""
         bag = create_object(DefaultObject, key="bag", location=self.tom)
         self.ada.location = bag
         self.type(self.tom, "say @ada hello")

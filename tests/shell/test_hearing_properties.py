@@ -66,8 +66,6 @@ def be_called(being: Any, name: str) -> None:
 
 
 class TestAnything(HearingTest):
-    """Honest metadata with any text."""
-
     def setUp(self) -> None:
         """No turn begins, the inbox stays short, and every logged traceback is a failure."""
         super().setUp()
@@ -148,8 +146,6 @@ class TestAnything(HearingTest):
 
 
 class TestCost(HearingTest):
-    """Database cost of hearing."""
-
     def setUp(self) -> None:
         super().setUp()
         self.public = self.channel()

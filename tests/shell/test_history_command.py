@@ -35,8 +35,6 @@ class HistoryTest(StaffCommandTest):
 
 
 class TestShowing(HistoryTest):
-    """`history <name> show <page>`."""
-
     def test_the_newest_page_is_the_first(self) -> None:
         """Markup in it is shown as text."""
         self.talk(15)
@@ -61,8 +59,6 @@ class TestShowing(HistoryTest):
 
 
 class TestExport(HistoryTest):
-    """`history <name> export`."""
-
     def test_it_is_a_file_of_the_game_that_its_owner_alone_reads(self) -> None:
         self.talk()
         shown = self.typed("history ada export")
@@ -92,8 +88,6 @@ class TestExport(HistoryTest):
 
 
 class TestReset(HistoryTest):
-    """`history reset`."""
-
     def test_as_it_is_typed_in_the_books(self) -> None:
         """`/history reset` and its variants, with and without the name."""
         for line in (

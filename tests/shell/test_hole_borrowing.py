@@ -152,8 +152,6 @@ class TestByHand(RightsTest):
 
 
 class TestClones(RightsTest):
-    """`assistant clone`."""
-
     def setUp(self) -> None:
         super().setUp()
         self.ada.permissions.add("Admin")
@@ -164,7 +162,6 @@ class TestClones(RightsTest):
         self.facts = record_of(self)
 
     def told(self, event: str) -> dict[str, Any]:
-        """Details of this event in the copy's record."""
         return next(facts for name, whom, facts in self.facts if (name, whom) == (event, "Oriel"))
 
     def test_hole_b10_a_copy_has_no_powers_that_no_owner_gave_it(self) -> None:

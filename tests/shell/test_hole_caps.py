@@ -27,7 +27,6 @@ WILD = {"on_limit": {"mode": "auto_extend", "auto_extend_times": 100_000}}
 
 
 def capped(scope: str, tokens: int = 20_000) -> dict[str, Any]:
-    """A budget configuration with one cap."""
     return dict.fromkeys(("game", "assistant", "player"), PLENTY) | {
         scope: {"tokens_per_day": tokens}
     }
@@ -71,7 +70,6 @@ class CapsTest(RightsTest, HearingTest):
         return approvals.pending(self.ada_script)
 
     def told(self, account: Any) -> list[str]:
-        """Lines about questions that this account was shown."""
         return [line for line in lines_shown(account) if "question " in line]
 
 
@@ -152,8 +150,6 @@ class TestTheGames(CapsTest):
 
 
 class TestOthers(CapsTest):
-    """Caps of one player and of one assistant."""
-
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("player"))
     def test_hole_d21_a_players_cap_is_an_owners_to_raise(self) -> None:
         """It counts over all assistants, so running one of them is not enough."""

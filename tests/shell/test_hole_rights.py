@@ -27,7 +27,6 @@ class TestActs(RightsTest):
     """Each right has a lock of its own, such as `ai_control` and `ai_memory`."""
 
     def may(self, person: Any, *acts: str) -> list[str]:
-        """Those of the acts that this person may do to Ada."""
         return [act for act in acts if refusal(act, person, self.ada_script) is None]
 
     def name(self, kind: str, person: Any) -> None:

@@ -19,7 +19,6 @@ WORDS = "What does @Ada think, and @Brass?"
 
 
 def whispers_back(name: str) -> bytes:
-    """An answer that whispers to the other of the two."""
     return completion(None, ("whisper", {"target": other(name), "message": "And you?"}))
 
 
@@ -63,12 +62,10 @@ class HopTest(HearingTest):
         return [q for script in self.scripts for q in approvals.pending(script)]
 
     def answer(self, text: str) -> None:
-        """Tom answers the only open question."""
         (question,) = self.questions()
         operations.answer(question.number, self.account, text, is_staff=True)
 
     def facts(self, event: str) -> list[dict[str, Any]]:
-        """Details of all recorded events of this name."""
         return [facts for name, _, facts in self.recorded if name == event]
 
 
@@ -81,7 +78,6 @@ class TestRefused(HopTest):
         assert [] == self.questions()
 
     def test_l4_a_refusal_names_its_key_and_is_recorded(self) -> None:
-        """The refused message is recorded and noted for the next turn."""
         self.begin(hops=BASE)
         (step, detail), *_ = self.records(self.brass_script)[0].steps
         assert "silent" == step

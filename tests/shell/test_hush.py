@@ -19,8 +19,6 @@ NODS = "Ada nods and is quiet here for ten minutes."
 
 
 class HushTest(HearingTest):
-    """Tom and Mira have the commands."""
-
     cmdsets = (AssistantCmdSet,)
 
     def setUp(self) -> None:
@@ -29,20 +27,16 @@ class HushTest(HearingTest):
         self.forget()
 
     def told(self, person: Any, line: str) -> str:
-        """The last line that a person sees after typing this one."""
         self.forget()
         self.type(person, line)
         seen: str = person.seen[-1] if person.seen else ""
         return seen
 
     def hush(self, minutes: int = 10) -> None:
-        """Mira hushes Ada."""
         assert operations.hush(self.ada_script, self.mira, minutes).ok
 
 
 class TestCommand(HushTest):
-    """`hush` and `unhush`."""
-
     def test_what_is_typed_and_what_the_room_sees(self) -> None:
         for line, shown in (
             ("hush ada", NODS),
@@ -95,7 +89,6 @@ class TestCommand(HushTest):
         assert outgoing.is_hushed(script, self.room1)
 
     def test_the_lock_decides(self) -> None:
-        """The lock `hush` covers `unhush` too."""
         self.ada.locks.add("hush:perm(Builder)")
         for line in ("hush ada", "unhush ada"):
             assert "You may not decide when Ada speaks." == self.told(self.mira, line)
@@ -113,8 +106,6 @@ class TestCommand(HushTest):
 
 
 class TestQuiet(HushTest):
-    """A hushed assistant."""
-
     def test_open_speech_is_not_answered(self) -> None:
         self.set(trigger_permissions=("all()",), room_messages="trigger")
         self.hush()
@@ -229,8 +220,6 @@ class TestUnderWay(HushTest):
 
 
 class TestEnd(HushTest):
-    """The end of a hush."""
-
     def test_it_lifts_by_itself(self) -> None:
         self.hush(10)
         self.clock.advance(599)

@@ -38,7 +38,6 @@ class TestDurable(ShellTest):
         assert [] == self.waiting()
 
     def test_an_effect_that_was_noted_is_not_repeated(self) -> None:
-        """Killed between noting and settling a whisper, she does not repeat it."""
         self.type(self.tom, "whisper Ada = hello")
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 1)
         call = ToolCall("c1", "whisper", {"target": "Tom", "message": "Hello."})

@@ -26,7 +26,6 @@ class TestIndexing(MemoryTest):
         return [memory.key for memory in memories]
 
     def drop(self, key: str) -> None:
-        """Forget one memory."""
         rows.remove(self.ada_script.pk, [key])
         indexing.soon(self.ada_script)
 
@@ -250,7 +249,6 @@ class TestReindex(MemoryTest):
         self.told: list[tuple[int, int]] = []
 
     def report(self, done: int, total: int) -> None:
-        """Note the progress."""
         self.told.append((done, total))
 
     def test_a_changed_model_is_told(self) -> None:

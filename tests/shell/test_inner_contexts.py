@@ -57,12 +57,10 @@ class InnerCase(NightCase):
     """Ada remembers what was said about the harbour."""
 
     def remember(self, count: int = 6, topic: str = "harbour") -> None:
-        """Add journal entries of one audience."""
         for number in range(count):
             self.note(f"Tom said: boat {number} lies in the {topic}.", importance=9)
 
     def asked_of(self, *kinds: str) -> list[Any]:
-        """Requests of these kinds."""
         return [body for body in self.model.bodies if kind_of(body) in kinds]
 
     def contexts(self) -> list[str]:
@@ -170,7 +168,6 @@ class TestLookingUp(InnerCase):
         return self.sleep_through()
 
     def test_it_goes_on_after_a_tool_in_its_own_context(self) -> None:
-        """The call after a tool belongs to the context `reflection_cont`."""
         look = completion(None, ("search_journal", {"words": "harbour", "limit": 2}))
         self.reflect(questions=[look, completion('["Who minds the harbour?"]')])
         bodies = self.asked_of("questions", "insights")
@@ -238,7 +235,6 @@ class TestEveryKey(InnerCase):
     """Every setting of an inner context has an effect."""
 
     def enter(self, kind: ContextType, **fields: Any) -> list[Any]:
-        """Configure a context and compose its request."""
         self.set(context_configs={str(kind): fields} if fields else {})
         room = inner_calls.enter(self.ada_script, self.ada_script.client(), kind, LOOKS)
         prompt = compose_inner(room.inputs, inner_calls.sample(self.ada_script, kind), room.specs)
@@ -356,8 +352,6 @@ class TestBounds(InnerCase):
 
 
 class TestShown(InnerCase):
-    """`assistant prompt ada <context>`."""
-
     def test_each_context(self) -> None:
         for kind in MAIN_PARTS:
             self.set(context_configs={str(kind): {"component_overrides": {0: CANARIES[kind]}}})

@@ -99,8 +99,6 @@ class TestAnswer(QuestionsTest):
 
 
 class TestTime(QuestionsTest):
-    """Timeouts of questions."""
-
     def test_c6_ask_timeout_ends_the_wait_and_a_late_answer_is_told(self) -> None:
         came = self.put(timeout_seconds=60)
         (number,) = self.open_numbers()
@@ -151,8 +149,6 @@ class TestTime(QuestionsTest):
 
 
 class TestCancelled(QuestionsTest):
-    """Waits that are cancelled."""
-
     def test_c13_cancellation_goes_through_and_leaves_nothing(self) -> None:
         came = self.put(timeout_seconds=60)
         (number,) = self.open_numbers()

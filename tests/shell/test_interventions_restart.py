@@ -16,7 +16,6 @@ class TestRestart(QuestionsTest):
     """The turn that waited is taken up again and asks the same question."""
 
     def restart(self) -> None:
-        """Restart the server while the question is open."""
         self.ada_script.work.in_flight = self.waits[-1]
         self.ada_script.at_server_shutdown()
         self.ada_script.at_start()

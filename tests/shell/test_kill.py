@@ -105,7 +105,6 @@ class TestTools(SafetyTest):
         game_tools.pending.clear()
 
     def stop(self) -> str:
-        """Stop her and let everything run that is due."""
         message = operations.stop(self.ada_script, "test").message
         pump()
         return message

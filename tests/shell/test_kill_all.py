@@ -77,7 +77,6 @@ class TestAll(SafetyTest):
         assert set() == self.ada_script.work.requests
 
     def test_a_slot_that_is_freed_starts_nobody_who_is_stopped_next(self) -> None:
-        """With one call in flight, the freed slot goes to the one that is not stopped."""
         with mock.patch.dict(os.environ, {"EVENNIA_AI_MAX_CALLS_IN_FLIGHT": "1"}):
             services.pool.cache_clear()
             services.pool().set_transport(services.endpoint(), self.model)
@@ -367,8 +366,6 @@ class TestPortions(SafetyTest):
 
 
 class TestOverALockout(SafetyTest):
-    """The cause that counts."""
-
     def test_a_kill_over_a_lockout_is_a_stop(self) -> None:
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)

@@ -22,8 +22,6 @@ TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 
 class TestCounting(LedgerTest):
-    """The sums and the row that a call leaves."""
-
     def test_l15_held_before_and_counted_after(self) -> None:
         reservation = self.reserve()
         total = self.total()
@@ -252,8 +250,6 @@ class TestCaps(LedgerTest):
 
 
 class TestCost(LedgerTest):
-    """Cost of the ledger itself."""
-
     def test_two_statements_for_a_call(self) -> None:
         """One reserves a call, one settles the call before it; the rest is the commit."""
         for _ in range(2):

@@ -53,7 +53,6 @@ class TestAnyOrder(LedgerTest):
     def step(
         self, stores: list[LedgerStore], act: str, amount: int, which: int, *, cap: int, last: int
     ) -> None:
-        """One random event in one of the processes."""
         store = stores[which % 2]
         if act == "reserve":
             wanted = need(amount + 1, amount, last=TokenUsage(last, 0))

@@ -21,7 +21,6 @@ TODAY = BudgetAccount(Scope.GAME, "", "2026-11-21")
 
 class TestPeriods(LedgerTest):
     def fill(self, cap: str, value: float, at: float) -> LimitReachedError:
-        """Use up a cap and return the refusal."""
         config = capped(**{cap: value})
         for _ in range(20):
             try:

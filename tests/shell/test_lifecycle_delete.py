@@ -34,14 +34,11 @@ class Stubborn(AssistantCharacter):
 
 
 class DeleteTest(SafetyTest):
-    """An assistant to delete, and a folder for the archives."""
-
     def setUp(self) -> None:
         super().setUp()
         self.folder = archive_folder(self)
 
     def delete(self, script: Any = None, **options: Any) -> Any:
-        """Tom deletes an assistant."""
         result = lifecycle.delete_assistant(script or self.ada_script, by="Tom", **options)
         pump()
         return result

@@ -20,7 +20,6 @@ LOOK = completion(None, ("look", {}))
 
 class LockoutTest(SafetyTest):
     def lock(self, cause: Cause = Cause.REPEAT) -> None:
-        """Lock Ada as a check of her behaviour does."""
         trigger_emergency_stop(self.ada_script, "the same call over and over", cause=cause)
         pump()
 

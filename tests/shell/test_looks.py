@@ -26,8 +26,6 @@ class Desert(wilderness.WildernessMapProvider):
 
 
 class Tree(ContribRPObject):
-    """A thing with a description of its class."""
-
     default_description = "It is very old."
 
 
@@ -46,7 +44,6 @@ class Broken(ContribRPObject):
 
 
 def notes_of(body: Any) -> list[str]:
-    """The notes about what a body sees."""
     return [note.text for note in grounding._surroundings(body)]
 
 

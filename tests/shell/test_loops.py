@@ -37,7 +37,6 @@ class LoopTest(HearingTest):
         return "Ada" if "You are Ada" in bodies["messages"][0]["content"] else "Brass"
 
     def other(self, name: str) -> str:
-        """The other of the two."""
         return "Brass" if name == "Ada" else "Ada"
 
     def audited(self, start: Any, answer: Any) -> tuple[int, list[str]]:

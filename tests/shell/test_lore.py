@@ -22,7 +22,6 @@ HERE = Seeker("*#1", "say", "#2", ("thieves",))
 
 class TestLore(MemoryTest):
     def write(self, text: str, *keywords: str, audience: str = WORLD, **more: Any) -> str:
-        """Write down lore. Returns its key."""
         return lore.add(text, keywords=keywords, audience=audience, at=0.0, **more)
 
     def write_own(self, text: str, *keywords: str) -> str:
@@ -32,7 +31,6 @@ class TestLore(MemoryTest):
         return entry.key
 
     def told(self, text: str, seeker: Seeker = HERE) -> list[str]:
-        """The lore that matches some words."""
         return [entry.text for entry in lore.matching(self.ada_script, text, seeker)]
 
     def test_whole_words(self) -> None:
@@ -122,7 +120,6 @@ class TestLore(MemoryTest):
         assert not lore.change("0" * 32, text="x")
 
     def test_the_model_reads_it(self) -> None:
-        """Lore needs no memory store."""
         self.store.is_down = True
         self.write("The mill is haunted.", "mill")
         self.ask("whisper Ada = Who owns the mill?", whispers("Nobody."))

@@ -11,14 +11,12 @@ class LoreTest(RememberingTest):
     """Tom is a developer, who may change lore."""
 
     def add(self, head: str, text: str) -> int:
-        """Add lore. Returns its number."""
         shown = self.typed(f"aimemory lore add {head} = {text}")
         match = re.fullmatch(r"Lore (\d+) is added\.", shown)
         assert match is not None, shown
         return int(match[1])
 
     def lore(self) -> list[dict[str, object]]:
-        """All lore."""
         rows: list[dict[str, object]] = operations.list_lore().data.lore
         return rows
 

@@ -37,7 +37,6 @@ HARBOUR = {"pack": "harbour", "entries": [{"id": "a", "text": "x", "keywords": [
 
 
 def quest_state(being: Any, quest: str) -> str | None:
-    """The state of a quest, as a game keeps it."""
     state: str | None = being.attributes.get(f"quest_{quest}")
     return state
 
@@ -62,7 +61,6 @@ class PackTest(CardTest):
         return data.added, data.changed, data.removed, data.unchanged
 
     def texts(self) -> list[str]:
-        """The texts of all lore."""
         return [row["text"] for row in operations.list_lore().data.lore]
 
     def told(self, line: str) -> str:

@@ -223,12 +223,10 @@ class TestEngaged(MannersTest):
     hearing = {"engagement_seconds": 60}
 
     def begin(self) -> None:
-        """Tom asks and is answered aloud."""
         self.ask("say @ada hello", says("Hello, Tom."))
         self.model.answers.clear()
 
     def judge(self, line: str, person: object = None) -> str:
-        """The verdict on a line that somebody (Tom) types."""
         self.type(person or self.tom, line)
         return self.judged()
 

@@ -63,7 +63,6 @@ class TestInjection(MemoryTest):
                 assert [] == outcome.result
 
     def recalled(self, turn: Any) -> str:
-        """The memories that are recalled in a turn, as text."""
         results: list[Any] = []
         Deferred.fromCoroutine(recalling.recall(self.ada_script, turn)).addCallback(results.append)
         assert "" == results[0].problem

@@ -115,7 +115,6 @@ class TestLeaks(MemoryTest):
         self.may_be_told: dict[str, set[str]] = {name: set() for name in PEOPLE}
 
     def word(self, owner: str) -> str:
-        """Another word that only its owner may be told."""
         word = f"xyzzy{next(self.words)}q"
         self.secrets[owner].add(word)
         return word
@@ -155,7 +154,6 @@ class TestLeaks(MemoryTest):
         assert len(owners) < 2, f"secrets of {owners} are in one request"
 
     def hear(self, person: Any, body: str, source: str, *answers: bytes) -> None:
-        """Ada hears somebody who is in her room or pages, and answers."""
         if source != "page" and person.location != self.ada.location:
             return
         self.model.answers.extend(answers)
@@ -240,14 +238,12 @@ class TestLeaks(MemoryTest):
         person.location = self.room2 if person.location == self.room1 else self.room1
 
     def do_joins(self, name: str, person: Any) -> None:
-        """Join the faction, or leave it."""
         if person.tags.has("thieves", category="faction"):
             person.tags.remove("thieves", category="faction")
         else:
             person.tags.add("thieves", category="faction")
 
     def do_faction(self, name: str, person: Any) -> None:
-        """Store a secret of the faction."""
         text = f"The hidden treasure of the thieves lies at {self.word('thieves')}."
         self.remember(text, faction_audience("thieves"))
 

@@ -26,7 +26,6 @@ class SizeTest(HearingTest):
         return [event for event, *_ in self.events if "limit" in event]
 
     def limit(self, on_oversize: str, characters: int = 20) -> None:
-        """Set the limit and its mode."""
         size = {"message_characters": characters, "on_oversize": on_oversize}
         self.set(safety_config={"size": size})
 
@@ -110,7 +109,6 @@ class TestAsking(SizeTest):
         self.limit("ask")
 
     def asked(self) -> list[str]:
-        """The prompts of the open questions."""
         return [question.asking.prompt for question in approvals.pending(self.ada_script)]
 
     def answer(self, text: str) -> None:

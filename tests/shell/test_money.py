@@ -34,7 +34,6 @@ LONG = 18_000
 
 
 def capped(**player: float) -> dict[str, Any]:
-    """Caps for a player only."""
     return {**NO_CAPS, "player": {"tokens_per_day": 0, **player}}
 
 
@@ -58,12 +57,10 @@ class MoneyTest(ShellTest):
         pump()
 
     def rows(self) -> list[ModelCall]:
-        """The calls in the ledger, oldest first."""
         ledger.store().flush()
         return sorted(ModelCall.objects.all(), key=lambda call: int(call.key.rpartition(".")[2]))
 
     def states(self) -> list[tuple[str, str]]:
-        """The state and the model of each call."""
         return [(call.state, call.model) for call in self.rows()]
 
     def total_of(self, person: Any) -> int:

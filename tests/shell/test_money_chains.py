@@ -52,7 +52,6 @@ class Talker:
 
     @staticmethod
     def name_in(body: Mapping[str, Any]) -> str:
-        """The assistant whose prompt it is."""
         match = ASKED.search(str(body["messages"][0]["content"]))
         return match[1] if match else ""
 
@@ -71,13 +70,11 @@ class ChainTest(DelegationTest):
             state.write(script, safety_config=UNATTENDED, hearing_config=UNHURRIED)
 
     def let(self, say: Say) -> Talker:
-        """Let the model answer so."""
         talker = Talker(say)
         services.pool().set_transport(services.endpoint(), talker)
         return talker
 
     def by_person(self) -> Counter[str]:
-        """Tokens in the ledger, by the person charged."""
         ledger.store().flush()
         tokens: Counter[str] = Counter()
         for call in ModelCall.objects.all():

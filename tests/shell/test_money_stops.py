@@ -244,7 +244,6 @@ class TestStopped(MoneyTest):
 
 class TestSideDoors(MoneyTest):
     def checks(self) -> list[ModelCall]:
-        """The calls in the ledger that were checks of a model."""
         return [call for call in self.rows() if call.purpose == "check"]
 
     def test_hole_d29_a_check_is_counted(self) -> None:
@@ -315,7 +314,6 @@ class TestCounters(ShellTest):
                 self.days(accounts)
 
     def days(self, accounts: int) -> None:
-        """Twenty days, on each of which Tom and Mira ask her."""
         for _ in range(20):
             for person in (self.tom, self.mira):
                 self.ask("whisper Ada = hello", whispers("Yes.", person.key), person=person)

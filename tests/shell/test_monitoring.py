@@ -38,13 +38,11 @@ class MonitoringTest(ShellTest):
         self.brass_script, _ = self.make("Brass")
 
     def health(self, **options: Any) -> dict[str, Any]:
-        """The health as a monitor reads it."""
         result = monitoring.health(**options)
         assert result.ok
         return dict(plain(result.data))
 
     def scrape(self) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-        """Every sample of a scrape, by name and labels."""
         text = metrics.metrics().decode()
         return {
             (sample.name, tuple(sorted(sample.labels.items()))): sample.value
@@ -53,7 +51,6 @@ class MonitoringTest(ShellTest):
         }
 
     def sample(self, name: str, **labels: str) -> float | None:
-        """One sample of a scrape, or None."""
         return self.scrape().get((f"evennia_ai_{name}", tuple(sorted(labels.items()))))
 
     def breaker(self) -> Any:

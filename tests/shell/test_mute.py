@@ -14,8 +14,6 @@ NOOP = completion(None, ("noop", {}))
 
 
 class MuteTest(HearingTest):
-    """Tom and Mira have the commands."""
-
     cmdsets = (AssistantCmdSet,)
 
     def mute(self) -> None:
@@ -24,7 +22,6 @@ class MuteTest(HearingTest):
 
 class TestCommand(MuteTest):
     def typed(self, line: str) -> str:
-        """The answer that Mira reads."""
         shown: str = self.call(CmdAssistant(), line, caller=self.mira)
         return shown
 
@@ -188,8 +185,6 @@ class TestSpared(MuteTest):
 
 
 class TestAi(MuteTest):
-    """An assistant says that it is an AI."""
-
     def test_her_description_says_so(self) -> None:
         for desc, shown in (
             ("A keeper in grey.", "A keeper in grey. (Ada is an AI.)"),

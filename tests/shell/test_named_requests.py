@@ -23,7 +23,6 @@ class NamedTest(ErrandTest):
     """A program asks Ada under one name."""
 
     def put(self, words: str = "When?", **more: Any) -> Any:
-        """Ask her under the name."""
         return self.ada.ask(words, **{"name": NAME} | more)
 
     def task(self) -> PendingTask:

@@ -36,7 +36,6 @@ def names_of(specs: Any) -> list[str]:
 @override_settings(EVENNIA_AI_MAX_TOOLS_OFFERED=100)
 class NeedCase(ShellTest):
     def shown(self, text: str, **changes: Any) -> list[str]:
-        """The names of the tools that she is shown for a whisper."""
         return names_of(shown_for(self.ada_script, turn_of(text, **changes)))
 
 
@@ -179,7 +178,6 @@ class TestWhereAllAreShown(NeedCase):
             assert (kind == TASK) is ("report" in shown)
 
     def test_without_the_tool_that_finds_them(self) -> None:
-        """If a lock or a context removes `find_tools`, all tools are shown."""
         every = self.all_of()
         assert FIND_TOOLS not in every
         self.ada.locks.add(f"tool_{FIND_TOOLS}:false()")
@@ -235,8 +233,6 @@ class TestOfAGame(NeedCase):
     """Tools of a game are always shown, unless they have a group."""
 
     def register(self, **options: Any) -> None:
-        """Register a tool of the game for the test."""
-
         def price(character: Any) -> str:
             """Tell what a fish costs."""
             return "two pennies"

@@ -16,16 +16,12 @@ MULTIPLE = "There were multiple matches"
 
 
 class CharacterSet(default_cmds.CharacterCmdSet):
-    """The character command set of README."""
-
     def at_cmdset_creation(self) -> None:
         super().at_cmdset_creation()
         self.add(AssistantCmdSet)
 
 
 class AccountSet(default_cmds.AccountCmdSet):
-    """The account command set of README."""
-
     def at_cmdset_creation(self) -> None:
         super().at_cmdset_creation()
         self.add(AssistantAccountCmdSet)
@@ -42,7 +38,6 @@ class OutOfCharacterTest(ShellTest):
         assert self.session.puppet is None
 
     def typed(self, line: str) -> str:
-        """The text that the session shows for a line typed in it."""
         evennia.SESSION_HANDLER.data_out.reset_mock()
         self.session.execute_cmd(line)
         pump()

@@ -32,12 +32,10 @@ class OverheardTest(HearingTest):
         self.set(room_messages="context")
 
     def told(self, number: int = -1) -> list[str]:
-        """The lines of overheard words in a prompt."""
         lines = self.prompt(number).split("\n")
         return lines[1 : lines.index("")] if lines[0].startswith(HEAD) else []
 
     def whole(self, number: int = -1) -> str:
-        """All messages that the model was sent."""
         return str(self.model.bodies[number]["messages"])
 
 
@@ -179,7 +177,6 @@ class TestNotRemembered(OverheardTest):
         assert not any("vault" in text or "Mira" in text for text in texts)
 
     def later_facts(self, line: str) -> set[str]:
-        """The facts that are stored in a turn that follows."""
         rows.of(self.ada_script.pk).delete()
         facts = "The mayor's vault is open.", "Tom likes geese."
         calls = [completion(None, ("store_memory", {"text": text})) for text in facts]
@@ -252,7 +249,6 @@ class TestCapture(HearingTest):
     """The output of a command that a tool runs."""
 
     def captured(self, *lines: str) -> list[str]:
-        """The output of these commands."""
         with captured(self.ada_script) as output:
             for line in lines:
                 self.ada.execute_cmd(line)
@@ -321,7 +317,6 @@ class TestLasting(OverheardTest):
         self.type(self.tom, "say what a day")
 
     def kept(self) -> tuple[Any, ...]:
-        """Her working state, as plain data."""
         work = self.ada_script.work
         return (
             work.senders.as_stored(),

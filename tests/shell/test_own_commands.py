@@ -50,7 +50,6 @@ class CmdSay(Own):
     aliases: ClassVar[list[str]] = ['"']
 
     def func(self) -> None:
-        """Say it with a word of the place."""
         words = self.args.strip()
         for being in self.caller.location.contents:
             line = f"{self.caller.key} mumbles: {words}"
@@ -91,14 +90,11 @@ OWN = ("tell", "@history", "say", "whisper", "hush")
 
 
 def words_of(cmdset: Any) -> set[str]:
-    """All keys and aliases of a set."""
     return set(cmdset.get_all_cmd_keys_and_aliases())
 
 
 @override_settings(CMDSET_CHARACTER="tests.shell.test_own_commands.OwnCmdSet")
 class TestOwnCommands(HearingTest):
-    """Tom has the commands of that game."""
-
     def setUp(self) -> None:
         super().setUp()
         self.tom.cmdset.remove_default()
@@ -107,7 +103,6 @@ class TestOwnCommands(HearingTest):
         self.forget()
 
     def typed(self, line: str) -> list[str]:
-        """The lines that a command shows Tom."""
         self.forget()
         self.tom.execute_cmd(line, session=self.session)
         pump()

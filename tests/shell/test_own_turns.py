@@ -32,7 +32,6 @@ class OwnTurnsTest(HearingTest):
         pump()
 
     def limit(self, most: int, mode: str = "unattended") -> None:
-        """Set the limit and the mode."""
         config = {"loop": {"max_own_turns": most}, "on_limit": {"mode": mode}}
         self.set(safety_config=config)
 

@@ -22,7 +22,6 @@ from tests.shell.support import pump
 
 
 def pages(message: str, target: str = "TestAccount") -> bytes:
-    """An answer by a page."""
     return completion(None, ("page", {"target": target, "message": message}))
 
 
@@ -232,8 +231,6 @@ class TestStock(PageTest):
 
 
 class TestBack(PageTest):
-    """The tool `page`."""
-
     def refusal(self) -> str:
         """The result of the model's first call."""
         text: str = self.model.bodies[1]["messages"][-1]["content"]

@@ -17,8 +17,6 @@ from tests.shell.memory_case import MemoryTest
 
 
 class TestPaying(MemoryTest):
-    """An embedding model that is charged for."""
-
     def setUp(self) -> None:
         super().setUp()
         services.memory()._embedder.is_paid = True
@@ -30,7 +28,6 @@ class TestPaying(MemoryTest):
         return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in rows]
 
     def search(self) -> object:
-        """Search in Tom's name."""
         seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
         return recalling.search(self.ada_script, "the boat Heron", seeker).result
 
@@ -51,7 +48,6 @@ class TestPaying(MemoryTest):
         assert 6 <= tokens <= 10
 
     def test_over_a_cap_words_find_it(self) -> None:
-        """Over a cap the search is by words, and indexing waits."""
         state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 1}})
         self.remember("The boat Heron.")
         assert 1 == len(self.search())

@@ -29,7 +29,6 @@ CONFIG = A2aConfig(port=4006, assistants=("*",))
 
 
 def file(name: str, text: str = "x") -> dict[str, Any]:
-    """An artifact as it is stored."""
     part = {"file": {"name": name, "type": "text/plain", "text": text}}
     return {"id": f"made:{name}", "name": name, "parts": [part]}
 
@@ -38,7 +37,6 @@ class TestParts(ErrandTest):
     """Ada has a task of a peer's."""
 
     def begin(self, **more: Any) -> PeerTask:
-        """Begin a task."""
         given = Given(str(uuid4()), "Count the lamps.", **more)
         result = tasks.begin(self.ada_script, self.account, given, CONFIG)
         assert result.ok, result.message
@@ -53,7 +51,6 @@ class TestParts(ErrandTest):
         return task
 
     def is_talk(self, task: PeerTask) -> bool:
-        """True if the answer of the task is marked as mere words."""
         event = peer_store.last_event(task.pk, kind=peer_store.STATUS)
         assert event is not None
         return bool(peer_store.read(event).get("is_talk"))
@@ -120,7 +117,6 @@ class TestParts(ErrandTest):
         assert "peer_tokens_per_day in EVENNIA_AI_A2A_CONFIG" in refused.message
 
     def hide_the_ledger(self) -> None:
-        """Make the ledger unreadable."""
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE evennia_ai_budgettotal RENAME TO elsewhere")
         self.enterContext(one_by_one())

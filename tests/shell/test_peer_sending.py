@@ -37,7 +37,6 @@ def hook(key: str = "mine", **more: str) -> dict[str, str]:
 
 
 def due(**more: Any) -> list[str]:
-    """The names of the addresses that are due."""
     given = {"most": 20, "most_of_one": 20, "busy": (), "full": (), **more}
     return [each.hook.key for each in peer_store.due_hooks(time.time() + SOON, **given)]
 
@@ -52,7 +51,6 @@ class TestSending(ErrandTest):
         self.access = self.access_of()
 
     def access_of(self, *, may_change: bool = True, at: float | None = None) -> PeerAccess:
-        """The peer's access."""
         begun = time.monotonic() if at is None else at
         caller = A2aCaller(
             self.account.pk, "10.0.0.1", self.token.pk, may_change, self.account, begun

@@ -41,7 +41,6 @@ class PlanningCase(GoalsTest):
 
     @property
     def goals(self) -> list[Any]:
-        """The texts of the open goals."""
         return [row["text"] for row in operations.list_goals(self.ada_script).data.goals]
 
 
@@ -76,7 +75,6 @@ class TestPlanning(PlanningCase):
                 assert ["find the lost atlas"] == self.goals
 
     def test_what_cannot_be_split_is_not_asked_about(self) -> None:
-        """A refusal costs no model call."""
         self.plan(SPLIT, PARTS)
         assert operations.add_goal(self.ada_script, "ring the bell", when="daily at 08:00").ok
         assert operations.add_goal(self.ada_script, "level 3", parent=2).ok

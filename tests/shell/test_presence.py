@@ -65,8 +65,6 @@ class TestSilent(ShellTest):
 
 
 class TestGone(ShellTest):
-    """Senders who are not there for the answer."""
-
     def test_a_sender_who_left_the_room_is_not_whispered_to(self) -> None:
         """The answer is not said aloud either, and no further call is made."""
         self.type(self.tom, "whisper Ada = hello")

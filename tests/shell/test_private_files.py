@@ -14,7 +14,6 @@ from server.play.database import keep_private
 
 
 def databases(path: Path) -> dict[str, dict[str, Any]]:
-    """Databases as settings name them."""
     return {
         "default": {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)},
         "other": {"ENGINE": "django.db.backends.postgresql", "NAME": "game"},

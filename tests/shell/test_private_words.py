@@ -40,11 +40,9 @@ class PrivateTest(HearingTest):
         self.model.answers.clear()
 
     def result(self) -> str:
-        """The result of the model's newest call."""
         return str(self.model.bodies[-1]["messages"][-1]["content"])
 
     def seen_by(self, person: Any) -> str:
-        """All that somebody was shown."""
         return "\n".join(person.seen)
 
     def why(self) -> str:

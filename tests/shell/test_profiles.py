@@ -19,7 +19,6 @@ from tests.shell.support import whispers
 
 class ProfileTest(MemoryTest):
     def know(self, person: Any, *attributes: tuple[str, str], **fields: Any) -> EntityProfile:
-        """Let Ada know somebody, and attributes of them with their audiences."""
         stored = {"favour": 0.3, "meetings": 7, "name": person.key, "entity_type": "character"}
         now = self.clock.seconds()
         return EntityProfile.objects.create(
@@ -30,15 +29,12 @@ class ProfileTest(MemoryTest):
         )
 
     def told(self, turn: Turn | None = None) -> list[str]:
-        """The lines that a turn (a whisper of Tom's) is told."""
         return profiles.prompt_text(self.ada_script, turn or self.turn("hello")).splitlines()
 
     def to_tom(self) -> str:
-        """The audience of Tom alone."""
         return person_audience(self.id_of(self.tom))
 
     def here(self) -> str:
-        """The audience of the room."""
         return place_audience("say", self.room1.dbref)
 
 
@@ -90,8 +86,6 @@ class TestMeeting(ProfileTest):
 
 
 class TestTold(ProfileTest):
-    """The lines of a prompt about those who are there."""
-
     def test_a_stranger(self) -> None:
         """There is nothing to tell of somebody in their first talk."""
         assert [] == self.told()
@@ -238,8 +232,6 @@ class TestTold(ProfileTest):
 
 
 class TestNight(ProfileTest):
-    """Observations that become attributes."""
-
     def observe(self, count: int, person: Any = None, **more: Any) -> None:
         """Add so many journal entries about somebody (Tom)."""
         options = {"kind": "journal", **more}
@@ -247,7 +239,6 @@ class TestNight(ProfileTest):
             self.said_here(f"thing {number}", person or self.tom, **options)
 
     def due(self) -> list[tuple[str, list[str]]]:
-        """The names, and the observations of each."""
         rows = profiles.due(self.ada_script)
         return [(profile.name, [item.text for item in observed]) for profile, observed in rows]
 

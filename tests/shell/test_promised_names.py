@@ -121,8 +121,6 @@ class TestSettings(ShellTest):
 
 
 class TestSafety(ShellTest):
-    """The text on emergency stops."""
-
     def test_stop_and_clear(self) -> None:
         script, names = self.ada_script, {}
         exec(

@@ -9,12 +9,9 @@ from tests.shell.support import ShellTest, says
 
 
 class TestPronouns(ShellTest):
-    """Tom and Mira have the commands."""
-
     cmdsets = (AssistantCmdSet,)
 
     def muted(self) -> str:
-        """The line that Mira reads when she mutes Ada."""
         self.forget()
         self.type(self.mira, "assistant mute ada")
         text = self.mira.seen[-1]
@@ -22,7 +19,6 @@ class TestPronouns(ShellTest):
         return str(text)
 
     def prompt(self) -> str:
-        """The request for one say."""
         self.ask("say @ada hello", says("Hello."))
         return str(self.model.bodies[-1])
 

@@ -27,7 +27,6 @@ class QueueTest(MannersTest):
         self.forget()
 
     def wanted(self) -> list[str]:
-        """The words of all that waits."""
         return [event.body for event in self.waiting()]
 
 
@@ -225,8 +224,6 @@ class TestEnds(QueueTest):
 
 
 class TestOthers(QueueTest):
-    """Cases at the edge of the queue."""
-
     def test_who_did_not_speak_to_her_waits_without_a_word(self) -> None:
         """A person who did not address her gets no notice."""
         self.set(room_messages="trigger")

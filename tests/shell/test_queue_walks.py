@@ -39,7 +39,6 @@ class WalksTest(LimitsTest, WaitingTest):
     }
 
     def begin(self, seed: int) -> None:
-        """Begin another walk in the same game."""
         self.random = Random(seed)
         self.asked: dict[int, Any] = {}
         self.aloud: set[int] = set()
@@ -145,7 +144,6 @@ class WalksTest(LimitsTest, WaitingTest):
         return counts
 
     def steps_of(self, number: int) -> list[str]:
-        """The recorded steps of a word."""
         records = [each for each in self.records() if f"word{number}x" in each.heard.body]
         return [f"{step} {detail}" for record in records for step, detail in record.steps]
 

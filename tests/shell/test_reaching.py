@@ -44,7 +44,6 @@ class ReachingTest(RememberingTest):
         self.know(self.toms, "Tom", "collects teapots")
 
     def known_of(self, person: str) -> list[str]:
-        """The attributes of a person."""
         profile = EntityProfile.objects.get(assistant=self.ada_script.pk, entity=person)
         return [item["text"] for item in profile.attributes]
 

@@ -58,8 +58,6 @@ class RecordedTurnsTest(ShellTest):
 
 
 class FeedTest(ShellTest):
-    """Changes, for a client that reconnects."""
-
     def test_what_was_missed_is_told(self) -> None:
         """None means that some are lost, or that the number is not of this feed."""
         feed = Feed(most=2)

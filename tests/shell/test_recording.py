@@ -22,7 +22,6 @@ class RecordTest(HearingTest):
         return [entry.details for entry in reversed(page)]
 
     def agrees(self) -> None:
-        """Assert that the audit and the state agree."""
         audit.flush()
         newest = audit.of(self.ada_script)
         usage = state.read(self.ada_script, "usage")

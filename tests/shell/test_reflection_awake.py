@@ -29,7 +29,6 @@ class DayCase(NightCase):
         self.clock.advance(HOUR)
 
     def talk(self, count: int = 6, owner: str = "", importance: int = 5) -> None:
-        """Tom says things, and is answered."""
         topic = "cellar" if owner else "harbour"
         for number in range(count):
             self.note(f"Tom said: {number} of the {topic}.", owner, importance=importance)
@@ -213,8 +212,6 @@ class TestHeld(DayCase):
 
 
 class TestPlaceholder(DayCase):
-    """The placeholder `{reflection_interval}`."""
-
     def test_it_is_filled(self) -> None:
         """It is empty where only importance counts."""
         for interval, expected in ((0, "every  beats"), (720, "every 720 beats")):

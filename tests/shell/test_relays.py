@@ -22,7 +22,6 @@ class TestRelays(HearingTest):
         self.public = self.channel("Public")
 
     def bot(self, typeclass: Any) -> Any:
-        """A bot that is linked to Public."""
         name = f"{typeclass.__name__.lower()}-x"
         bot = create_account(name, None, None, typeclass=typeclass)
         bot.db.ev_channel = self.public

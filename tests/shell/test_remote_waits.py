@@ -47,7 +47,6 @@ class TestWaits(DelegationTest):
         return wait
 
     def answer(self) -> list[Any]:
-        """The outcomes of Ada's answer to the agent."""
         outcomes: list[Any] = []
         answering = remote_delegating.delegate_remotely(
             self.ada_script, self.turn, self.agent, "The blue one.", ExecutionConfig()

@@ -75,7 +75,6 @@ class RemovingTest(StaffCommandTest):
         self.addCleanup(leftovers.clear_marks)
 
     def remove(self, line: str = "remove all", *answers: str) -> str:
-        """All that is shown for Tom's line and his answers."""
         shown = [self.typed(f"assistant {line}"), *map(self.typed, answers)]
         return "\n".join(shown)
 

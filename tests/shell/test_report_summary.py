@@ -22,13 +22,10 @@ OF_A_STEP = {"prompt_tokens": 100, "completion_tokens": 1, "total_tokens": 101}
 
 
 def is_summing_up(body: dict[str, Any]) -> bool:
-    """True for a request to sum up a report."""
     return bool(body["messages"][0]["content"] == PROMPT)
 
 
 class ReportSummaryTest(DelegationTest):
-    """Brass reports at length."""
-
     def hand_on(self, *answers: Any, line: str = "whisper Ada = how many lamps?") -> str:
         """The result that Ada's model reads; the answers are those after the report."""
         self.model.bodies.clear()

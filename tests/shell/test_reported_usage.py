@@ -36,7 +36,6 @@ class TestReportedUsage(ShellTest):
     """Each answer comes as bytes and is read by the package's own reader."""
 
     def counted(self, usage: Any) -> ModelCall:
-        """The row of one answer with this usage."""
         ModelCall.objects.all().delete()
         self.ask("whisper Ada = hello", completion(None, NOOP, usage=usage))
         ledger.store().flush()

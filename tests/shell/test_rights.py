@@ -84,7 +84,6 @@ class TestPermissions(HearingTest):
         self.mira.db.is_friend = True
 
     def says(self, person: Any, words: str = "what a day") -> str:
-        """The judgement of a line that somebody says."""
         person.execute_cmd(f"say {words}")
         return self.judged()
 
@@ -144,7 +143,6 @@ class TestPermissions(HearingTest):
 
 class TestTrust(HearingTest):
     def trust(self, line: str, person: Any = None) -> float:
-        """The trust in a line that a person (Tom) types."""
         (person or self.tom).execute_cmd(line)
         trust: float = self.records()[0].verdict.trust
         return trust
@@ -171,10 +169,7 @@ class TestTrust(HearingTest):
 
 
 class TestRoom(HearingTest):
-    """Rule 7 and the switches."""
-
     def heard_as(self, line: str, person: Any = None) -> str:
-        """The judgement of a line that somebody (Tom) types."""
         (person or self.tom).execute_cmd(line)
         return self.judged()
 
@@ -212,7 +207,6 @@ class TestRoom(HearingTest):
 
 class TestChanges(HearingTest):
     def judge(self) -> str:
-        """The judgement of `say what a day` now."""
         self.tom.execute_cmd("say what a day")
         return self.judged()
 

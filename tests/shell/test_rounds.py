@@ -25,11 +25,9 @@ class TestRounds(SafetyTest):
         self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(rounds.FEW))]
 
     def silent(self) -> list[bool]:
-        """The silence of each, in the order in which they are asked."""
         return [not state.read(script, "enabled") for script in self.crowd]
 
     def set_all(self, *, enabled: bool) -> Deferred[Any]:
-        """Begin, and do the first of them."""
         done = operations.set_all_enabled(self.crowd, enabled, by="Mira")
         reactor.iterate(0)
         return done

@@ -44,7 +44,6 @@ class Clumsy(HearsForAssistant, Person):
 
 class SignalTest(ErrandTest):
     def listen(self, signal: Signal, **options: Any) -> list[Told]:
-        """The list of what a signal sends from now on."""
         brought: list[Told] = []
 
         def note(**facts: Any) -> None:
@@ -107,8 +106,6 @@ class TestSaid(SignalTest):
 
 
 class TestFromTheRecord(SignalTest):
-    """Signals that are sent from the record."""
-
     def only(self, brought: list[Told]) -> Told:
         """The one thing that was sent, without its sender and assistant."""
         (fact,) = brought

@@ -14,8 +14,6 @@ SLEEP = completion(None, ("go_to_sleep", {"reason": "the day is done"}))
 
 
 class RecordedCase(SleepCase):
-    """A sleep test that listens to the record."""
-
     def setUp(self) -> None:
         super().setUp()
         self.recorded = record_of(self)

@@ -114,7 +114,6 @@ class TestJournal(NightCase):
         assert ["The harbour is open."] == lines(self.asked("facts")[0], "Known already")
 
     def test_what_is_believed_less_replaces_nothing(self) -> None:
-        """A rumour stands beside what is known."""
         both = ["The harbour is open.", "The harbour is shut."]
         assert both == self.replace(0.3, trust=0.9)
 

@@ -20,7 +20,6 @@ OPEN, SHUT = "The harbour is open.", "The harbour is shut."
 
 
 def answer(*facts: dict[str, Any]) -> bytes:
-    """The model's answer with the facts that it draws."""
     return completion(json.dumps(facts))
 
 
@@ -32,7 +31,6 @@ class SupersedingTest(NightCase):
     """Tom tells Ada things, and later other things."""
 
     def night(self, *facts: dict[str, Any], scores: int = 1) -> dict[str, Any]:
-        """The result of a night in which the model draws these facts."""
         self.model.answers.extend([completion("[]")] * scores + [answer(*facts)])
         consolidation.wake_up(self.ada_script, "a test")
         return self.sleep_through()
@@ -44,7 +42,6 @@ class SupersedingTest(NightCase):
         return key
 
     def row(self, text: str) -> Memory:
-        """The memory that ends with these words."""
         (memory,) = [row for row in self.stored() if row.text.endswith(text)]
         return memory
 
@@ -144,13 +141,11 @@ class TestAnotherNight(SupersedingTest):
         assert OPEN in lines(self.asked("facts")[0], "Known already")
 
     def asked_again(self) -> Any:
-        """The request of a further night."""
         self.said("Hm.")
         self.night()
         return self.asked("facts")[-1]
 
     def test_and_what_was_concluded_from_it(self) -> None:
-        """An insight that rests on a fact ends with it."""
         self.said(OPEN)
         self.night(fact(OPEN, 1))
         (known,) = self.stored("fact")
@@ -195,7 +190,6 @@ class TestAnotherNight(SupersedingTest):
         assert ([SHUT], [f"Tom said: {SHUT}"]) == (self.holding("fact"), self.holding("journal"))
 
     def test_what_people_wrote_stays(self) -> None:
-        """An entry that was mended by hand stays."""
         self.said(OPEN)
         self.night(fact(OPEN, 1))
         (entry,) = self.stored("journal")

@@ -123,8 +123,6 @@ class TestSmallModel(NightCase):
 
 
 class TestNoStore(NightCase):
-    """No vectors are available."""
-
     def test_what_needs_none_is_done(self) -> None:
         """Facts are drawn beside the newest known ones, and nothing is put off."""
         services.memory().close()

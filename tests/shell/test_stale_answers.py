@@ -38,7 +38,6 @@ class StaleTest(HearingTest):
             self.told.append(facts)
 
     def answer(self, reply: bytes | None = None) -> None:
-        """Let the model's answer come."""
         self.model.answer(reply or says("Upstairs."))
         pump()
 
@@ -304,7 +303,6 @@ class TestTopicClosed(StaleTest):
                 assert (True, False, False) == self.heard()
 
     def test_a_way_that_is_none(self) -> None:
-        """An unknown way that was stored counts as not set."""
         self.set(stale_answers={"topic_closed": "shout"})
         self.type(self.tom, "say @ada where are the maps?")
         self.answer(completion("Upstairs."))

@@ -41,7 +41,6 @@ class TestStarting(ShellTest):
             end(script)
 
     def start(self) -> list[str]:
-        """The statements that a start of all of them takes."""
         with CaptureQueriesContext(connection) as queries:
             for script in self.crowd:
                 script.at_start()

@@ -20,7 +20,6 @@ class StepsTest(HearingTest):
     """A test case with access to what a turn under way has kept."""
 
     def kept(self) -> Any:
-        """The checkpoint that a restart would find."""
         return state.read(self.ada_script, "current_tool_call")
 
     def history(self) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ class TestWhatIsTold(DelegationTest):
         self.ask("whisper Ada = mira's secret", whispers("Hush, you.", "Mira"), person=self.mira)
 
     def told(self, insulation: str, line: str = "say @Ada count the lamps") -> str:
-        """The task that Brass reads when Ada delegates it."""
         self.allow(self.ada_script, personality_insulation=insulation)
         self.model.bodies.clear()
         self.ask(line, hands_on(), reports(), says("Seven."))

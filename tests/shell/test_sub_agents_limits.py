@@ -143,7 +143,6 @@ class TestHowMany(DelegationTest):
         assert ([], 1) == (self.begin(), turn.delegations)
 
     def test_l13_a_delegate_that_is_stopped_while_somebody_is_asked(self) -> None:
-        """A yes does not hand a task to a stopped delegate."""
         self.limit(self.ada_script, loop={"max_delegations_per_task": 1}, **INTERACTIVE)
         turn = make_turn()
         turn.delegations = 1

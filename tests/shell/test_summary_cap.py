@@ -30,7 +30,6 @@ class TestCap(CompactionCase):
         return preparation.counter_of(self.ada_script.client()).count(text)
 
     def sum_up(self, cap: int, written: str = LONG) -> str:
-        """The summary that is kept under a cap."""
         state.write(self.ada_script, safety_config={"size": {"summary_tokens": cap}})
         self.remember(self.history)
         (outcome,) = self.compact(completion(written))

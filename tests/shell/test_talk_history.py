@@ -18,7 +18,6 @@ class TestHistory(ShellTest):
         self.ask("whisper Ada = where?", whispers("Upstairs.", "Mira"), person=self.mira)
 
     def rows(self, **page: Any) -> list[dict[str, Any]]:
-        """The messages of a page, with the private words."""
         page = {"look": PrivateView(is_revealing=True)} | page
         return list(conversation.show_history(self.ada_script, **page).data["messages"])
 

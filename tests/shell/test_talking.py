@@ -85,7 +85,6 @@ class TestSay(ShellTest):
             assert ["Ada smiles."] == self.mira.heard_from(self.ada)
 
     def test_silence_is_an_answer(self) -> None:
-        """A model that chooses to do nothing has not failed."""
         self.ask("say @ada hush", completion(None, ("noop", {})))
         assert ([], []) == (self.mira.heard_from(self.ada), self.waiting())
         assert 0 == state.read(self.ada_script, "consecutive_errors")
@@ -98,7 +97,6 @@ class TestTwoAssistants(ShellTest):
         self.scripted = self.use_scripted_model()
 
     def test_they_stop_after_max_agent_hops(self) -> None:
-        """Hops 1 and 2 are answered, hop 3 is not."""
         outgoing.whisper(self.ada, self.brass, "hello", hops=1)
         pump()
         assert 2 == self.scripted.calls

@@ -49,7 +49,6 @@ class TelemetryTest(RememberingTest):
         return export
 
     def sent(self, export: TurnExporter) -> str:
-        """Every byte that was sent until now."""
         export.spans.flush()
         return b"".join(self.receiver.bodies).decode("latin-1")
 

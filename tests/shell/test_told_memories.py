@@ -21,13 +21,11 @@ DAY = 86_400.0
 
 
 def memory(text: str, audience: str = HERE, *, days: float = 2, **more: object) -> Recollection:
-    """A memory that is so many days old."""
     result = Recollection(text, "journal", text, audience, at=NOW.timestamp() - days * DAY)
     return replace(result, **more)  # type: ignore[arg-type]
 
 
 def lines(*memories: Recollection, about: str = "", **more: int) -> list[str]:
-    """The lines of the prompt about these memories."""
     return prompt_text(memories, MemoryConfig(), NOW, about=about, **more)[0].splitlines()
 
 
@@ -156,7 +154,6 @@ def test_a_line_has_a_quarter_fewer_tokens(memories: list[Recollection]) -> None
 
 
 def told_before(memory: Recollection) -> str:
-    """A memory as version 0.1 told it."""
     alone = " (told to you alone by this person; say it to nobody else)"
     text = f"- {ago(NOW.timestamp() - memory.at)}: {quote(one_line(memory.text, 300))}"
     return text + alone * is_private(memory.audience)

@@ -12,7 +12,6 @@ from tests.shell.schemas import circle, remote, taking
 
 
 def nested(depth: int) -> list[Any]:
-    """A list nested so many levels deep."""
     value: list[Any] = []
     for _ in range(depth):
         value = [value]

@@ -27,11 +27,9 @@ class MemoryToolTest(MemoryTest, ToolTest):
         return super().start(name, arguments, turn or self.turn("hello"), **more)
 
     def aloud(self, body: str = "hello", person: Any = None) -> Turn:
-        """A turn for something that is said in the room."""
         return self.turn(body, source="say", person=person, trust=0.7)
 
     def kept(self) -> Memory:
-        """Ada's newest memory."""
         memory = Memory.objects.filter(assistant=self.ada_script.pk).order_by("-id").first()
         assert memory is not None
         return memory

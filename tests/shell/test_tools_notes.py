@@ -63,7 +63,6 @@ class TestNotes(ToolTest):
         assert "thing" not in self.shown(public(TOM)), "Mira hears the answer"
 
     def shown(self, turn: Turn) -> str:
-        """The notebook as a prompt has it."""
         return notebook.prompt_text(notebook.newest(self.ada_script, turn))
 
     def test_nothing_of_itself_and_nothing_against_a_wish(self) -> None:

@@ -35,8 +35,6 @@ def ring(character: Any, bell: str) -> str:
 
 
 def named(name: str) -> Any:
-    """A tool function of that name."""
-
     def made(character: Any) -> None:
         """Do it."""
 
@@ -45,8 +43,6 @@ def named(name: str) -> Any:
 
 
 class Ring(Tool):
-    """A tool as a class."""
-
     name = "ring"
     description = "Ring a bell."
     parameters = {"type": "object", "properties": {"bell": {"type": "string"}}}

@@ -86,8 +86,6 @@ def test_a_book_is_cut(value: Any) -> None:
 
 
 class Tide(Tool):
-    """A tool as the seed writes one."""
-
     name = "seed_tide"
     description = "When the tide turns."
     parameters = {

@@ -26,7 +26,6 @@ class UsefulCase(ShellTest):
     """A test case that knows which tools the model was shown."""
 
     def shown(self) -> set[str]:
-        """The tools that the model was shown with the last call."""
         return {tool["function"]["name"] for tool in self.model.bodies[-1]["tools"]}
 
     def shown_to(self, line: str, *answers: bytes, person: object = None) -> set[str]:

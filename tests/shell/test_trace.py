@@ -30,7 +30,6 @@ class TraceTest(HearingTest):
         return shown
 
     def rows(self) -> list[TracedMessage]:
-        """The traced messages, the newest first."""
         return list(TracedMessage.objects.order_by("-pk"))
 
     def lose_memory(self) -> None:

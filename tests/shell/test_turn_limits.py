@@ -37,11 +37,9 @@ class LimitsTest(HearingTest):
         self.recorded = record_of(self)
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """The facts recorded under a name."""
         return [facts for event, _, facts in self.recorded if event == name]
 
     def answer(self, text: str) -> None:
-        """Let Tom answer the open question."""
         (question,) = approvals.pending(self.ada_script)
         operations.answer(question.number, self.tom, text, is_staff=True)
         pump()

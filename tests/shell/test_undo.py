@@ -48,7 +48,6 @@ class TestUndo(UndoTest):
         assert "Ada: execution_config.calls_per_reply: 2 -> none\n" in self.assistant("undo ada")
 
     def test_what_was_taken_back_is_made_again(self) -> None:
-        """A redo is itself an edit that can be undone."""
         for line in ("set tick_rate 10", "set max_history 30"):
             self.assistant(f"config ada {line}")
         self.assistant("undo ada")
@@ -99,7 +98,6 @@ class TestUndo(UndoTest):
             assert after == self.snapshot()
 
     def snapshot(self) -> list[Any]:
-        """The settings that her prompts are made of."""
         return [self.has(n) for n in ("prompt_components", "prompt_templates", "context_configs")]
 
     def test_her_look_too(self) -> None:
@@ -250,7 +248,6 @@ class TestRefused(UndoTest):
         assert {"Public": "context"} == dict(self.has("channel_configs"))
 
     def channel_named(self, key: str) -> Any:
-        """A channel that everybody may listen to."""
         return create_channel(key, locks="listen:all();send:all()")
 
     def test_what_nobody_did(self) -> None:

@@ -32,7 +32,6 @@ class UpkeepTest(HearingTest):
         return services.pool().client(services.endpoint()).circuit_breaker
 
     def own_breaker(self, name: str = "tool:look") -> Any:
-        """The breaker of a tool of Ada's."""
         return self.ada_script.work.breakers.get_or_create(name)
 
 
@@ -44,7 +43,6 @@ class TestBreakers(UpkeepTest):
         self.own_breaker()
 
     def rows(self) -> dict[str, dict[str, Any]]:
-        """All breakers by name."""
         return {
             row["name"]: row for row in plain_data(control.breakers(self.ada_script))["breakers"]
         }
@@ -183,11 +181,9 @@ class TestUsage(UpkeepTest):
 
 class TestHeard(UpkeepTest):
     def heard_rows(self, **options: Any) -> dict[str, Any]:
-        """The messages as a program reads them."""
         return plain_data(explaining.heard(self.ada_script, **options))
 
     def test_a_message(self) -> None:
-        """It has the same facts as `assistant why`."""
         self.ask("whisper Ada = hello there", whispers("Hello."))
         row = self.heard_rows(look=PrivateView.of(self.tom))["records"][0]
         shown: str = self.call(CmdAssistant(), "why full", caller=self.tom)

@@ -44,7 +44,6 @@ class WaitingTest(SafetyTest):
         self.restart()
 
     def beat(self, times: int = 3) -> None:
-        """Let the timer fire."""
         for _ in range(times):
             self.clock.advance(5)
             self.ada_script.at_repeat()
@@ -54,7 +53,6 @@ class WaitingTest(SafetyTest):
         return len(self.model.bodies)
 
     def bill(self) -> int:
-        """The number of calls that were or may have been paid for."""
         ledger.store().flush()
         return ModelCall.objects.count()
 

@@ -24,7 +24,6 @@ class WhyTest(HearingTest):
         return shown
 
     def then(self, rest: str = "", caller: Any = None) -> list[str]:
-        """The steps alone."""
         lines = self.why(rest, caller).split("\n")
         return [line.split("then")[1].strip() for line in lines if line.startswith("  then")]
 

@@ -16,7 +16,6 @@ from tests.shell.support import ShellTest
 
 
 def make_turn(person: str = "*#1", source: str = "whisper", **changes: Any) -> Turn:
-    """A turn for one message of Tom's."""
     event = Event("e1", "message", source, "#1", "Tom", "hello", 0.9, 3, 1, 0.0, person=person)
     return Turn(0, (event,), **changes)
 
@@ -46,7 +45,6 @@ class ToolTest(ShellTest):
         return outcome.success, outcome.text
 
     def told(self, name: str, /, *, turn: Turn | None = None, **arguments: Any) -> str:
-        """The text for the model of a call that works."""
         is_done, text = self.do(name, turn=turn, **arguments)
         assert is_done, text
         return text
@@ -58,7 +56,6 @@ class ToolTest(ShellTest):
         return text
 
     def make_thing(self, key: str, desc: str = "", **options: Any) -> Any:
-        """A thing in the room."""
         kind = "evennia.objects.objects.DefaultObject"
         thing = create.create_object(kind, key=key, **{"location": self.room1, **options})
         thing.db.desc = desc or None

@@ -36,7 +36,6 @@ class RememberingPages(MemoryTest, WebTest):
         return Memory.objects.get(key=self.remember(text, audience, person=person, **more))
 
     def texts(self) -> list[str]:
-        """Return all that Ada remembers, the oldest first."""
         return list(rows.of(self.ada_script.pk).order_by("pk").values_list("text", flat=True))
 
     def facts(self, event: str, subject: Any = None) -> list[dict[str, Any]]:

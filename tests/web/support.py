@@ -62,7 +62,6 @@ class WebTest(ShellTest):
         return self.clients[who]
 
     def address(self, name: str, **path: Any) -> str:
-        """Return the address of a page or a button."""
         return reverse(f"{APP_NAME}:{name}", kwargs=path)
 
     def path_of(self, path: str) -> dict[str, Any]:
@@ -71,13 +70,11 @@ class WebTest(ShellTest):
         return {**named, **({"key": "Ada"} if ":key>" in path else {})}
 
     def get(self, name: str, *, who: str = "owner", query: Any = None, **path: Any) -> HttpResponse:
-        """Open a page."""
         return self.client_of(who).get(self.address(name, **path), query or {})
 
     def post(
         self, name: str, form: Any = None, *, who: str = "owner", follow: bool = True, **path: Any
     ) -> HttpResponse:
-        """Press a button, and follow the redirect."""
         client = self.client_of(who)
         return client.post(self.address(name, **path), form or {}, follow=follow)
 
@@ -93,7 +90,6 @@ class WebTest(ShellTest):
 
 
 def text_of(response: HttpResponse) -> str:
-    """Return the visible words of a page."""
     body = TAGS.sub(" ", response.content.decode())
     return " ".join(html.unescape(body).split())
 

@@ -27,13 +27,11 @@ class AuditPages(WebTest):
         self.folder = archive_folder(self)
 
     def change(self, by: str, **values: Any) -> None:
-        """Change settings of Ada as somebody."""
         done = changing.update_settings(self.ada_script, values, by=by)
         assert done.ok, done.message
         audit.flush()
 
     def newest(self) -> int:
-        """Return the newest version of Ada's record."""
         audit.flush()
         return int(audit.application().version("Ada"))
 
@@ -82,7 +80,6 @@ class TimelineTest(AuditPages):
         assert 400 == self.get("audit", key="Ada", query={"before": "x"}).status_code
 
     def test_older_ones_come_by_a_link(self) -> None:
-        """The links keep the filter."""
         for number in range(60):
             operations.stop(self.ada_script, f"reason {number}.", by="Berit")
             operations.clear(self.ada_script, by="Berit")
@@ -167,7 +164,6 @@ class EditsTest(AuditPages):
         assert 409 == self.post("audit-undo", {"number": 1}, key="Ada").status_code
 
     def test_what_an_edit_needed_is_needed_to_take_it_back(self) -> None:
-        """Undoing an edit needs the right to make it."""
         self.change("Astrid", command_allowlist=["look"])
         number = newest_edit(self.ada_script)
         refused = self.post("audit-undo", {"number": number}, key="Ada", who="controller")

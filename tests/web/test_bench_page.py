@@ -21,7 +21,6 @@ class BenchPageTest(WebTest):
     """Berit, who controls Ada, tries messages."""
 
     def attempt(self, *answers: bytes, who: str = "controller", **form: str) -> HttpResponse:
-        """Try a message, and return the page."""
         self.model.answers.extend(answers)
         given: dict[str, Any] = {"words": "hello", "way": "whisper", **form}
         return self.post("bench", given, who=who, key="Ada")

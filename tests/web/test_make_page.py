@@ -36,7 +36,6 @@ CARD = new_card(
 
 
 def file_of(content: bytes, name: str = "card.json") -> BytesIO:
-    """Return a file as a browser sends one."""
     file = BytesIO(content)
     file.name = name
     return file

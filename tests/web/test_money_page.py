@@ -377,7 +377,6 @@ class MoneyTest(WebTest):
         assert drawn == self.line()
 
     def line(self) -> str:
-        """Return the drawn line of the cap in the chart of tokens."""
         body = self.get("money").content.decode()
         assert "The line is the cap of a day, without what was added by hand." in body
         return body.partition('<line class="cap"')[2].partition("/>")[0]

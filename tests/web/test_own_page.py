@@ -38,7 +38,6 @@ class OwnPage(RememberingPages):
         return self.post(name, {"of": "Ada", **form}, who=who)
 
     def number(self) -> int:
-        """Return the number of the memory of Pia."""
         return int(self.secret_of_pia.pk)
 
 
@@ -78,7 +77,6 @@ class LookingTest(OwnPage):
         assert "live" not in menu
 
     def test_memories_are_by_person(self) -> None:
-        """Memories of all characters of the account are listed."""
         second = create.create_object("evennia.objects.objects.DefaultCharacter", "Pims")
         second.account = self.people["player"]
         assert self.pia == person_of(second)
@@ -225,7 +223,6 @@ class SayTest(OwnPage):
         assert [] == state.read(self.ada_script, "unremembered")
 
     def test_muted_and_heard_again(self) -> None:
-        """Muting holds for all characters of the account."""
         shown = text_of(self.act("my-mute", muted="yes"))
         assert "You and Ada do not hear each other." in shown
         assert [self.pia] == state.read(self.ada_script, "muted_by")

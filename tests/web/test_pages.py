@@ -127,8 +127,6 @@ class HiddenKeyTest(WebTest):
 
 
 class NowTest(WebTest):
-    """The first page and its buttons."""
-
     def test_all_at_a_glance(self) -> None:
         shown = text_of(self.get("now"))
         for text in ("Ada", "awake", self.ada.location.key, "tokens today"):

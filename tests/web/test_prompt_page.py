@@ -43,7 +43,6 @@ class PromptTest(WebTest):
         return self.post("text-difference", {"what": what, "text": text, **form}, key="Ada")
 
     def save(self, response: Any, **changes: Any) -> Any:
-        """Press "Save it" on a page that shows a difference."""
         body = response.content.decode().split('action="/ai/assistants/Ada/prompt/set-text/"')[1]
         body = body.split("</form>")[0]
         fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', body))

@@ -112,8 +112,6 @@ class FieldsTest(SettingsTest):
 
 
 def text_of_part(body: str) -> str:
-    """Return the visible words of a part of a page."""
-
     class Part:
         content = body.encode()
 

@@ -46,7 +46,6 @@ class Listener:
         self.read()
 
     def read(self) -> str:
-        """Return all data so far."""
         for _ in range(TURNS):
             reactor.iterate(0)
             try:
@@ -60,7 +59,6 @@ class Listener:
         return self.text
 
     def take(self) -> str:
-        """Return the data since the last call."""
         self.read()
         taken, self.text = self.text, ""
         return taken
@@ -91,7 +89,6 @@ class StreamTest(WebTest):
         super().tearDown()
 
     def listen(self, who: str = "owner", query: str = "", **headers: str) -> Listener:
-        """Open a stream as somebody."""
         if who != "anonymous":
             cookie = self.client_of(who).cookies[settings.SESSION_COOKIE_NAME].value
             headers = {"Cookie": f"{settings.SESSION_COOKIE_NAME}={cookie}", **headers}

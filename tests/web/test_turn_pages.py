@@ -26,8 +26,6 @@ def html_of(response: HttpResponse) -> str:
 
 
 class LiveTest(WebTest):
-    """The page that follows one assistant."""
-
     def test_a_turn_as_it_was(self) -> None:
         self.ask("say Ada, hello there", calls("look"), says("Hello, all."))
         page = self.get("live", key="Ada")
@@ -121,8 +119,6 @@ class LiveTest(WebTest):
 
 
 class TurnsTest(WebTest):
-    """The list of turns, and the page of one."""
-
     def test_the_list_and_its_filter(self) -> None:
         self.ask("say Ada, where is the lamp?", says("There."))
         self.ask(f"whisper Ada = {SECRET}", whispers("Hello."))

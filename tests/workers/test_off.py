@@ -28,7 +28,6 @@ print(sorted(name for name in sys.modules if name.split(".")[0] == "procrastinat
 
 
 def test_nothing_of_the_engine_is_loaded_without_workers() -> None:
-    """A game that sets nothing does not even import it."""
     result = subprocess.run(
         [sys.executable, "-c", LOADED], capture_output=True, text=True, check=True, timeout=120
     )

@@ -43,7 +43,6 @@ def expected(name: str) -> Outcomes | None:
 
 
 def write_down(name: str, outcomes: Outcomes) -> None:
-    """Record the outcomes of one game on the Evennia of this Python."""
     record = read_record()
     record.setdefault(name, {})[evennia_here()] = outcomes
     known = [kind.name for kind in all_kinds() if kind.name in record]

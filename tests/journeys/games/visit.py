@@ -109,7 +109,6 @@ class Visit:
         return self._stack.enter_context(self.game.open_telnet())
 
     def enter(self, name: str, *, is_new: bool = False) -> TelnetClient:
-        """A player who stands beside the assistant."""
         player = self.open()
         if is_new:
             player.create_account(name)
@@ -128,7 +127,6 @@ class Visit:
     # ---- talking -----------------------------------------------------------------------------
 
     def whisper(self, player: Player, words: str) -> None:
-        """Whisper to the assistant and read its answer."""
         player.ask(self.kind.speech.whisper.format(words), self.whispered(words))
 
     def whispered(self, words: str) -> str:

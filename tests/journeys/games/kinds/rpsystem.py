@@ -20,7 +20,6 @@ SPEECH = Speech(
 
 
 def found(game: Game, stack: ExitStack) -> None:
-    """Use the classes of rpsystem."""
     stand_on(RPSYSTEM, game.folder / "typeclasses")
 
 

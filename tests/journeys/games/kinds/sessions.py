@@ -103,7 +103,6 @@ def guest(visit: Visit) -> str:
 
 
 def mode(number: int, own: Callable[[Visit], str], **settings: object) -> Kind:
-    """The game of one `MULTISESSION_MODE`."""
     return Kind(
         f"sessions {number}",
         f"`MULTISESSION_MODE = {number}`",
