@@ -65,8 +65,8 @@ def _sent(row: Remembered) -> LoreEntry:
     )
 
 
-def _told(result: Result[lore.OneLore]) -> Result[Any]:
-    return result.map(lambda data: LoreKept(_sent(data.lore)))
+def _told(result: Result[Remembered]) -> Result[Any]:
+    return result.map(lambda row: LoreKept(_sent(row)))
 
 
 def _list(call: Call) -> LorePage:

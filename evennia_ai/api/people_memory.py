@@ -128,7 +128,7 @@ def _profiles(call: Call) -> AcquaintancePage:
 
 def _one_profile(call: Call) -> Any:
     result = profiles.show_profile(call.script, _person(call), look=look_of(call))
-    return _sent_profile(result.data.profile) if result.ok else result
+    return _sent_profile(result.data) if result.ok else result
 
 
 ROWS = (

@@ -25,7 +25,7 @@ ada.db.persona = text = ' '.join(texts)
 ada.obj.db.desc = ada.db.persona
 ada.db.budget_config = {{'assistant': {{'tokens_per_day': 900000}}}}
 memory = operations.add_memory(ada, text[:{most}], by='admin').data.memory['number']
-lore = operations.add_lore(text[:{most}], keywords=['storm'], by='admin').data.lore['number']
+lore = operations.add_lore(text[:{most}], keywords=['storm'], by='admin').data['number']
 told = '%d %d' % (memory, lore)
 """
 

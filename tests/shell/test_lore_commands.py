@@ -93,7 +93,7 @@ class TestLore(LoreTest):
         result = operations.change_lore(
             number, text="It is lit.", keywords=["wick"], audience="faction keepers", importance=9
         )
-        row = result.data.lore
+        row = result.data
         assert ("It is lit.", ["wick"], 9) == (row["text"], row["tags"], row["importance"])
         assert faction_audience("keepers") == row["audience"]
         for wrong in ({"audience": "me"}, {"keywords": []}, {"importance": 11}, {"text": " "}):

@@ -131,7 +131,7 @@ class TestMending(RememberingTest):
         self.answer(self.mira, f"assistant memory correct {number.upper()} = likes calm")
         look = PrivateView(self.miras)
         shown = operations.show_profile(self.ada_script, self.miras, look=look)
-        known = shown.data.profile["attributes"]
+        known = shown.data["attributes"]
         assert ["is tall", "likes calm"] == [item["text"] for item in known]
 
     def test_an_attribute_that_others_know_becomes_private(self) -> None:

@@ -12,7 +12,7 @@ from tests.shell.sleep_case import NightCase
 
 class TestNights(NightCase):
     def listed(self, **options: object) -> list[Night]:
-        return list_nights(self.ada_script, **options).data.nights  # type: ignore[arg-type]
+        return list_nights(self.ada_script, **options).data  # type: ignore[arg-type]
 
     def test_each_with_what_it_made_of_what(self) -> None:
         """The newest comes first."""

@@ -34,7 +34,7 @@ class LorePages(RememberingPages):
     def setUp(self) -> None:
         super().setUp()
         result = operations.add_lore(MILL, keywords=["mill", "flood"])
-        self.mill = int(result.data.lore["number"])
+        self.mill = int(result.data["number"])
 
     def all(self) -> list[str]:
         return [row["text"] for row in operations.list_lore().data.lore]
@@ -191,7 +191,7 @@ class EntriesTest(LorePages):
         for case in CASES:
             result = operations.add_lore(f"x {case.written}", keywords=[f"w{case.written[:30]}"])
             if result.ok:
-                number = result.data.lore["number"]
+                number = result.data["number"]
                 assert [] == intruders(self.get("one-lore", number=number)), case.name
             form = {"text": case.written, "keywords": case.written, "audience": case.written}
             assert [] == intruders(self.post("lore-add", form)), case.name

@@ -56,7 +56,7 @@ class LookingTest(OwnPage):
             for name in names:
                 self.make(name)
             with CaptureQueriesContext(connection) as queries:
-                known = list_acquaintances(self.people["player"]).data.assistants
+                known = list_acquaintances(self.people["player"]).data
             assert [("Ada", 1)] == [(each.name, each.count) for each in known]
             counts.append(len(queries))
         assert counts[0] == counts[1]

@@ -197,13 +197,11 @@ class EditingTest(PromptTest):
 
     def test_lists_are_values_too(self) -> None:
         state.write(self.ada_script, prompt_components={250: {"key": "mood", "content": "Glad."}})
-        rows = {
-            row["number"]: row for row in prompts.list_components(self.ada_script).data.components
-        }
+        rows = {row["number"]: row for row in prompts.list_components(self.ada_script).data}
         assert rows[250]["is_own"]
         assert rows[250]["is_written"]
         assert not rows[0]["is_written"]
-        (default,) = prompts.list_templates(self.ada_script).data.templates
+        (default,) = prompts.list_templates(self.ada_script).data
         assert ("default", True, False) == (
             default["key"],
             default["is_applied"],

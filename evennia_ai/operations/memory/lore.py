@@ -19,14 +19,13 @@ from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.operations.memory.rows import (
     LONGEST_LINE,
-    MOST_AT_ONCE,
     Remembered,
     audience_text,
     cleaned,
     problem_of_text,
     rows_of,
 )
-from evennia_ai.operations.result import Result, number_of, refuse_limit
+from evennia_ai.operations.result import Result, number_of
 from evennia_ai.operations.settings.changing import signed
 
 LONGEST_KEYWORD, MOST_KEYWORDS = 40, 20  # characters; per entry
@@ -38,25 +37,14 @@ _ROOM = re.compile(r"#\d{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
-class AllLore:
-    """Lore as rows of memories; tags are its keywords, the place is a room's "#2" or a faction."""
-
-    lore: list[Remembered]
-
-
-@dataclass(frozen=True, slots=True)
 class LorePart:
-    """A part of the lore, the most important first, and the number of entries in all."""
+    """A part of the lore as rows of memories, and the number of all entries that match.
+
+    Tags are its keywords, the place is a room's "#2" or a faction.
+    """
 
     lore: list[Remembered]
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class OneLore:
-    """One entry of lore."""
-
-    lore: Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +54,14 @@ class RemovedLore:
     key: str
 
 
-def list_lore() -> Result[AllLore]:
-    """List all lore, the most important first."""
-    memories = rows.of(rows.SHARED, kind=MemoryKind.LORE).order_by("-importance", "pk")
-    entries = rows_of(memories)
-    lines = [_line(row) for row in entries]
-    none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
-    return Result(True, "\n".join(lines) or none, AllLore(entries))
-
-
-def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) -> Result[LorePart]:
-    """Search lore by its text and keywords; the most important entries come first.
+def list_lore(text: str = "", *, after: int = 0, limit: int = MOST_LORE) -> Result[LorePart]:
+    """List lore, the most important entries first.
 
     Args:
         text: part of the text or the keywords, in any case; "": all lore.
         after: number of entries to skip.
-        limit: number of entries, 1 to 100.
+        limit: number of entries.
     """
-    if refused := refuse_limit(limit, MOST_AT_ONCE):
-        return refused
     known, words = rows.of(rows.SHARED, kind=MemoryKind.LORE), text.casefold()
     columns = known.order_by("-importance", "pk").values_list("pk", "text", "tags")
     # In Python: keywords are a JSON column, and SQLite ignores case only for A to Z.
@@ -93,19 +70,21 @@ def search_lore(text: str = "", *, after: int = 0, limit: int = MOST_AT_ONCE) ->
         for number, content, tags in columns
         if words in " ".join((content, *tags)).casefold()
     ]
-    page = matching[max(0, after) : max(0, after) + limit]
+    page = matching[after : after + limit]
     entries = rows_of(known.filter(pk__in=page).order_by("-importance", "pk"))
-    lines = [_line(row) for row in entries]
-    none = "No lore contains these words." if matching or text else "There is no lore yet."
-    return Result(True, "\n".join(lines) or none, LorePart(entries, len(matching)))
+    none = "There is no lore yet: aimemory lore add <keyword,keyword> = <text>"
+    if text:
+        none = "No lore contains these words."
+    message = "\n".join(map(_line, entries)) or none
+    return Result(True, message, LorePart(entries, len(matching)))
 
 
-def show_lore(key: str | int) -> Result[OneLore]:
+def show_lore(key: str | int) -> Result[Remembered]:
     """Show one entry of lore, by its key or its number."""
     if (entry := find_lore(key)) is None:
         return _missing(key)
     (row,) = rows_of([entry])
-    return Result(True, _line(row), OneLore(row))
+    return Result(True, _line(row), row)
 
 
 def _line(row: Remembered) -> str:
@@ -116,7 +95,7 @@ def _line(row: Remembered) -> str:
 
 def add_lore(
     text: str, *, keywords: Sequence[str], audience: str = WORLD, importance: int = 5, by: str = ""
-) -> Result[OneLore]:
+) -> Result[Remembered]:
     """Add an entry of lore, which is told when a keyword is said; a room's only in that room.
 
     Args:
@@ -146,7 +125,7 @@ def change_lore(
     audience: str | None = None,
     importance: int | None = None,
     by: str = "",
-) -> Result[OneLore]:
+) -> Result[Remembered]:
     """Change an entry of lore.
 
     Args:
@@ -193,12 +172,12 @@ def find_lore(key: str | int) -> Memory | None:
     return memory
 
 
-def _changed(key: str, change: str, by: str) -> Result[OneLore]:
+def _changed(key: str, change: str, by: str) -> Result[Remembered]:
     with signed(by):
         audit.record("lore_changed", audit.GAME, change=change, key=key)
     entry = find_lore(key)
     (row,) = rows_of([entry] if entry is not None else [])
-    return Result(True, f"Lore {row['number']} is {change}.", OneLore(row))
+    return Result(True, f"Lore {row['number']} is {change}.", row)
 
 
 def _keywords(given: Sequence[str]) -> list[str]:

@@ -42,16 +42,9 @@ class Night:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Nights:
-    """The last nights, the newest first."""
-
-    nights: list[Night]
-
-
 def list_nights(
     script: AssistantScript, *, limit: int = 5, look: PrivateView | None = None
-) -> Result[Nights]:
+) -> Result[list[Night]]:
     """List the last completed nights of an assistant, the newest first.
 
     Args:
@@ -61,11 +54,11 @@ def list_nights(
         return refused
     look, record = look or PrivateView(), current_log()
     ends = record.page(script, limit=limit, events=(ENDED,))
-    data = Nights([_night(script, record, end, look) for end in ends])
+    nights = [_night(script, record, end, look) for end in ends]
     look.note(script, "memories")
-    lines = [f"{clock_of(night.ended)[:16]}: {night.summary}" for night in data.nights]
+    lines = [f"{clock_of(night.ended)[:16]}: {night.summary}" for night in nights]
     none = f"{script.key} has not completed a night yet."
-    return Result(True, "\n".join([*lines, *look.hint()]) or none, data)
+    return Result(True, "\n".join([*lines, *look.hint()]) or none, nights)
 
 
 def _night(

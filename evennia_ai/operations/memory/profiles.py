@@ -77,13 +77,6 @@ class Profiles:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class OneProfile:
-    """One profile."""
-
-    profile: Profile
-
-
 def list_profiles(
     script: AssistantScript, *, after: int = 0, limit: int = MOST_LISTED
 ) -> Result[Profiles]:
@@ -107,7 +100,7 @@ def list_profiles(
 
 def show_profile(
     script: AssistantScript, entity: str, *, look: PrivateView | None = None
-) -> Result[OneProfile]:
+) -> Result[Profile]:
     """Show an assistant's profile of one being.
 
     Args:
@@ -131,7 +124,7 @@ def show_profile(
     lines = [_line(row, len(attributes)), f"  {counted(count, 'memories')} of them"]
     lines += [f"  {day_of(item['at'])}  {one_line(item['text'], 300)}" for item in attributes]
     lines += look.hint()
-    return Result(True, "\n".join(lines), OneProfile(row))
+    return Result(True, "\n".join(lines), row)
 
 
 def attributes_of(profile: EntityProfile) -> list[Attribute]:
@@ -201,15 +194,8 @@ class Relationship:
     is_muted: Annotated[bool, note("True if neither hears the other.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Acquaintances:
-    """The assistants that know a person, are muted by them, or are in the same room."""
-
-    assistants: list[Relationship]
-
-
-def list_acquaintances(being: Being) -> Result[Acquaintances]:
-    """List the assistants that a person has had contact with, sorted by name.
+def list_acquaintances(being: Being) -> Result[list[Relationship]]:
+    """List the assistants that know a person, are muted by them, or are in the same room, by name.
 
     Others are not listed, so that nobody learns of assistants they have never met.
     """
@@ -218,7 +204,7 @@ def list_acquaintances(being: Being) -> Result[Acquaintances]:
     known = ((script, _relationship(script, being, counts[script.pk])) for script in scripts)
     acquaintances = [stands for script, stands in known if _is_met(script, stands, being)]
     names = ", ".join(each.name for each in acquaintances) or "none"
-    return Result(True, f"Assistants that know you: {names}.", Acquaintances(acquaintances))
+    return Result(True, f"Assistants that know you: {names}.", acquaintances)
 
 
 def _is_met(script: AssistantScript, stands: Relationship, being: Being) -> bool:

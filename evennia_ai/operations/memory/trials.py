@@ -65,13 +65,6 @@ class TriedLore:
     why: Annotated[str, note("Why it is told, or why not.")]
 
 
-@dataclass(frozen=True, slots=True)
-class LoreTrial:
-    """The lore that a text would bring up, and lore that it would but for one condition."""
-
-    lore: list[TriedLore]
-
-
 def try_recall(
     script: AssistantScript,
     text: str,
@@ -132,8 +125,8 @@ def _rows(
 
 def try_lore(
     script: AssistantScript, text: str, being: Being, *, is_aloud: bool = True
-) -> Result[LoreTrial]:
-    """Find the lore that a message to an assistant would bring up where it is now.
+) -> Result[list[TriedLore]]:
+    """Find the lore that a message to an assistant would bring up, and what misses by a condition.
 
     Only the message is searched for keywords, not the conversation before it.
 
@@ -162,7 +155,7 @@ def try_lore(
     count = sum(each.is_told for each in entries)
     head = f"{script.key} would be told {counted(count, 'pieces')} of lore."
     lines = [f"{each.number:>6}  {each.text} ({each.why})" for each in entries if each.is_told]
-    return Result(True, "\n".join([head, *lines]), LoreTrial(entries))
+    return Result(True, "\n".join([head, *lines]), entries)
 
 
 def _why(tried: lore.LoreMatch) -> str:

@@ -61,13 +61,6 @@ class MemoryStatus:
     last_night: dict[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Reindexed:
-    """The number of memories that were indexed again."""
-
-    count: int
-
-
 def memory_status(script: AssistantScript) -> Result[MemoryStatus]:
     """Report an assistant's memory: its size, and the state of its index."""
     memories = rows.of(script.pk)
@@ -172,21 +165,24 @@ def _last_night(script: AssistantScript) -> str:
 
 def reindex_memories(
     script: AssistantScript, *, report: Report | None = None
-) -> Deferred[Result[Reindexed]]:
+) -> Deferred[Result[int]]:
     """Index all memories again, such as after a change of the embedding model.
 
     Args:
         report: called with the number done and the number of all.
+
+    Returns:
+        The number of memories that were indexed.
     """
 
-    def done(count: int) -> Result[Reindexed]:
+    def done(count: int) -> Result[int]:
         status = indexing.status(script)
         problem = status.problem
         text = f"{script.key}: {counted(count, 'memories')} indexed by {status.model}."
         if problem:
             text = f"{text} It ended early: {problem}"
-            return Result(False, text, Reindexed(count), ProblemKind.UNAVAILABLE)
-        return Result(True, text, Reindexed(count))
+            return Result(False, text, count, ProblemKind.UNAVAILABLE)
+        return Result(True, text, count)
 
     return indexing.reindex(script, report).addCallback(done)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
@@ -37,13 +36,6 @@ class ComponentRow(TypedDict):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Components:
-    """The parts of a prompt, in order."""
-
-    components: list[ComponentRow]
-
-
 class TemplateRow(TypedDict):
     """A system prompt to choose."""
 
@@ -51,13 +43,6 @@ class TemplateRow(TypedDict):
     content: str
     is_own: bool
     is_applied: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Templates:
-    """The system prompts to choose from, the ordinary one first."""
-
-    templates: list[TemplateRow]
 
 
 def bare_inputs(
@@ -111,7 +96,7 @@ def _fields(stored: Mapping[object, object], key: object) -> dict[str, Any]:
     return dict(value) if isinstance(value, Mapping) else {}
 
 
-def list_components(script: AssistantScript) -> Result[Components]:
+def list_components(script: AssistantScript) -> Result[list[ComponentRow]]:
     """List the components of an assistant's prompt in order: its own, the game's and ours."""
     try:
         inputs = bare_inputs(script)
@@ -137,7 +122,7 @@ def list_components(script: AssistantScript) -> Result[Components]:
         }
         for number, component in inputs.components.items()
     ]
-    return Result(True, "\n".join(lines), Components(rows))
+    return Result(True, "\n".join(lines), rows)
 
 
 def set_component(script: AssistantScript, number: int, key: str, content: str) -> Result:
@@ -171,7 +156,7 @@ def delete_component(script: AssistantScript, number: int) -> Result:
     )
 
 
-def list_templates(script: AssistantScript) -> Result[Templates]:
+def list_templates(script: AssistantScript) -> Result[list[TemplateRow]]:
     """List the templates that an assistant can apply."""
     applied, own = state.read(script, "applied_template"), state.read(script, "prompt_templates")
     try:
@@ -192,7 +177,7 @@ def list_templates(script: AssistantScript) -> Result[Templates]:
         }
         for key in (DEFAULT, *known)
     ]
-    return Result(True, "\n".join(lines), Templates(template_rows))
+    return Result(True, "\n".join(lines), template_rows)
 
 
 def registry_of(script: AssistantScript) -> PromptRegistry:

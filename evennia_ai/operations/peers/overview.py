@@ -46,20 +46,14 @@ class RemoteRow(RemoteStatus):
     cost_month: Annotated[float, note("Cost of this month in US dollars.")]
 
 
-class Remotes(TypedDict):
-    """All remote agents."""
-
-    agents: list[RemoteRow]
-
-
-def list_remotes() -> Result[Remotes]:
+def list_remotes() -> Result[list[RemoteRow]]:
     """List the remote agents that assistants may give tasks to."""
     if not services.remote_specialists().status():
-        return Result(True, NO_AGENTS, Remotes(agents=[]))
+        return Result(True, NO_AGENTS, [])
     if missing_tables(RemoteTask):
         return Result.unavailable(NO_TABLE)
     rows = remote_rows()
-    return Result(True, "\n".join(map(_line, rows)), Remotes(agents=rows))
+    return Result(True, "\n".join(map(_line, rows)), rows)
 
 
 def remote_rows() -> list[RemoteRow]:

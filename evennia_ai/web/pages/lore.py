@@ -40,7 +40,7 @@ def _entry(row: Remembered) -> Shown:
 def _show(visit: Visit) -> Shown:
     words = visit.query.get("text", "").strip()
     first = offset_in(visit)
-    page = lore_of.search_lore(words, after=first, limit=AT_ONCE).data
+    page = lore_of.list_lore(words, after=first, limit=AT_ONCE).data
     return {
         "asked": words,
         "entries": [_entry(row) for row in page.lore],
@@ -70,7 +70,7 @@ def _tried(visit: Visit) -> dict[str, Any]:
     if not result.ok:
         visit.result = result
         return shown
-    return {**shown, "would": result.data.lore, "told": result.message.splitlines()[0]}
+    return {**shown, "would": result.data, "told": result.message.splitlines()[0]}
 
 
 def _try(visit: Visit, script: Any, asked: dict[str, str]) -> Result[Any]:
@@ -86,7 +86,7 @@ def _show_one(visit: Visit) -> Shown:
     if not result.ok:
         visit.result = visit.result or result
         return {"entry": None}
-    entry = _entry(result.data.lore)
+    entry = _entry(result.data)
     return {
         "entry": entry,
         "mark": _mark(entry),
@@ -119,7 +119,7 @@ def _add(visit: Visit) -> Result:
 
 def _change(visit: Visit) -> Result:
     now = lore_of.show_lore(visit.path["number"])
-    if now.ok and (stale := refuse_stale(visit, _mark(_entry(now.data.lore)), "it")):
+    if now.ok and (stale := refuse_stale(visit, _mark(_entry(now.data)), "it")):
         return stale
     return operations.change_lore(visit.path["number"], **_fields(visit))
 

@@ -24,7 +24,7 @@ def _show(visit: Visit) -> Shown:
         "until": time_shown(data.until or ""),
         "schedule": [(name.replace("_", " "), value_shown(v)) for name, v in data.schedule.items()],
         "progress": _figures(data.night) if data.mode == "sleep" else [],
-        "nights": [_night(night) for night in nights.nights],
+        "nights": [_night(night) for night in nights],
         "may_sleep": is_allowed("sleep", account, script),
     }
 

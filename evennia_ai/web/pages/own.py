@@ -29,7 +29,7 @@ OF = "of"
 
 
 def _show(visit: Visit) -> Shown:
-    known = list_acquaintances(visit.account).data.assistants
+    known = list_acquaintances(visit.account).data
     counts = Counter(each.name for each in known)
     return {
         "assistants": [

@@ -72,7 +72,7 @@ def _shown_one(visit: Visit) -> dict[str, Any]:
     }
     if not profile.ok:
         return {"one": {**one, "title": _who(visit)}}
-    row = profile.data.profile
+    row = profile.data
     return {
         "one": {
             **one,

@@ -30,7 +30,7 @@ def _show(visit: Visit) -> Shown:
     sizes = shown_prompts.show_prompt(script, visit.account, context=context)
     result, templates = prompts.list_components(script), prompts.list_templates(script)
     tokens = sizes.data.get("tokens", {}) if sizes.ok else {}
-    components = result.data.components if result.ok else []
+    components = result.data if result.ok else []
     return {
         "key": str(script.key),
         "context": context,
@@ -38,7 +38,7 @@ def _show(visit: Visit) -> Shown:
         "is_inner": ContextType(context) in MAIN_PARTS,
         "parts": [_part(row, tokens) for row in components],
         "problem": "" if result.ok else result.message,
-        "templates": templates.data.templates if templates.ok else [],
+        "templates": templates.data if templates.ok else [],
         "texts": [_text(script, what) for what in texts.OF_SETTINGS],
         "preview": _preview(visit, context, sizes),
         "fields": [field_of(row_of(script, keys), visit) for keys in _fields(context)],
