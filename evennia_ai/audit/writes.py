@@ -149,6 +149,10 @@ class EventStream:
                 self.wait_again(write.waited)
                 self.aggregate = None
             write.is_done = True
+        self.drop_done()
+
+    def drop_done(self) -> None:
+        """Forget the writes whose transactions are over."""
         self.writes = [write for write in self.writes if not write.is_done]
 
     def _without_hook(self) -> list[Write]:

@@ -151,7 +151,7 @@ def _values(inputs: PromptInputs, turn: Turn, specs: Specs) -> Value:
     def value(name: str) -> str:
         nonlocal facts
         if name == "tool_schemas":
-            return dumps([spec.as_function()["function"] for spec in specs.values()])
+            return dumps([spec.as_function["function"] for spec in specs.values()])
         if name == "speaker":
             return speaker_as_data(turn.event.sender_name if turn.events else "")
         if is_fact(name):
