@@ -68,7 +68,7 @@ class Ours:
         """Whisper a turn and let it end: its memories are stored, and the store is told."""
         self._pass_until(seconds_of(said))
         turn = self._turn(said.id, said.speaker, said.text)
-        episode = episodes.of_turn(self._script, turn, Stop(StopReason.NOOP))
+        episode = episodes.of_turn(self._script, turn, Stop(StopReason.NOOP), "")
         if episode.write is not None:
             with transaction.atomic():
                 episode.write()

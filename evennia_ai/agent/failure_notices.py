@@ -98,19 +98,21 @@ def spent_line(stop: Stop, now: float) -> str:
 def expire(script: Assistant, oldest: float) -> None:
     """Drop tasks that nobody waits for, and messages that waited too long, as after downtime."""
     # After a restart nobody waits for most tasks, and no model call should be paid for them.
-    tasks = [item for item in script.work.inbox if item["kind"] == TASK]
-    unheard = [item for item in tasks if not delegations.is_heard(script, Event.from_stored(item))]
+    unheard = [
+        item
+        for item in script.work.inbox
+        if item["kind"] == TASK and not delegations.is_heard(script, Event.from_stored(item))
+    ]
     # Out of the inbox before anybody is told, so that a crash in between tells nobody twice.
     if unheard:
         aside.forget(script, unheard)
-    for item in unheard:
-        task_waits.fail(Event.from_stored(item), UNHEARD)
-    # A turn that waits for a person's answer does not expire with its message.
-    set_aside = script.work.set_aside
-    stale = [
-        each for each in script.work.inbox if each["at"] < oldest and each["id"] not in set_aside
-    ]
-    _drop(script, stale, "expired")
+        for item in unheard:
+            task_waits.fail(Event.from_stored(item), UNHEARD)
+    stale = [each for each in script.work.inbox if each["at"] < oldest]
+    if stale:
+        # A turn that waits for a person's answer does not expire with its message.
+        set_aside = script.work.set_aside
+        _drop(script, [each for each in stale if each["id"] not in set_aside], "expired")
 
 
 def _drop(

@@ -22,7 +22,6 @@ from evennia_ai.core.turn.trace import COLUMNS, FORGOTTEN, MessageTrace, in_colu
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory.consent import is_unstorable
-from evennia_ai.memory.episodes import answers_of
 from evennia_ai.models import TracedMessage, missing_tables, statements
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.state import ExtraWrites
@@ -54,11 +53,12 @@ def _has_table() -> bool:
     return True
 
 
-def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
+def of_turn(script: Assistant, turn: Turn, stop: Stop, answer: str) -> ExtraWrites | None:
     """Return the writing of an ended turn's trace, for the caller's transaction.
 
     Args:
         turn: its `is_unkept` must be decided: whether it holds words that are not to be kept.
+        answer: what its people heard.
 
     Returns:
         None where no trace is kept. It may be called twice, as after a rollback, and writes the
@@ -68,7 +68,6 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop) -> ExtraWrites | None:
     if not _is_kept(config):
         return None
     records, ended_at = script.work.decisions, script.clock.seconds()
-    answer = " ".join(answers_of(turn))
 
     def write() -> None:
         rows = [

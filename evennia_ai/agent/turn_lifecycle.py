@@ -117,8 +117,9 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     # Asked at the end: a person may have withdrawn consent while the model thought.
     turn.is_unkept = has_unstorable_words(script, turn)
     turn.is_overheard_unkept = turn.is_unkept and not is_any_unstorable(script, turn)
-    remembered = episodes.of_turn(script, turn, stop)
-    traced = tracing.of_turn(script, turn, stop)
+    answer = episodes.answers_of(turn)
+    remembered = episodes.of_turn(script, turn, stop, answer)
+    traced = tracing.of_turn(script, turn, stop, answer)
     # The ledger's entries for the paid calls ride along: one commit a turn instead of two.
     with ledger.store().joining_transaction() as ledger_write:
         writes, errors = _all_of(remembered.write, traced, ledger_write), judged.errors

@@ -61,9 +61,9 @@ def actor() -> Actor:
 def signed(event: AuditEvent) -> AuditEvent:
     """The event with the current actor; an actor that it names already stays."""
     now = actor()
-    marks = {name: value for name, value in (("by", now.by), ("via", now.via)) if value}
-    if not marks:
+    if not (now.by or now.via):
         return event
+    marks = {name: value for name, value in (("by", now.by), ("via", now.via)) if value}
     own = {name: value for name, value in event.details.items() if value or name not in marks}
     return replace(event, details={**marks, **own})
 

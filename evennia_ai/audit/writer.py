@@ -162,8 +162,14 @@ class AuditWriter:
                 return
             has_begun = bool(known.pending_events) and not stream.subject.is_game
             events = _extend(known, [*waited, *items[has_begun:]])
-            tell_later = [] if is_never_committing else items
-            write = Write(connection, waited, events[-1], lambda: _tell(name, tell_later))
+
+            def after_commit() -> None:
+                with self._lock:
+                    stream.drop_done()
+                if not is_never_committing:
+                    _tell(name, items)
+
+            write = Write(connection, waited, events[-1], after_commit)
             with self._lock:
                 stream.note(known, write)
         if is_never_committing:

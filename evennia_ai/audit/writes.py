@@ -75,11 +75,9 @@ class Write:
     last: StoredEvent
     then: Callable[[], None]
     is_done: bool = False
-    hook: Callable[[], None] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.hook = self._finish
-        self.connection.on_commit(self.hook, robust=True)
+        self.connection.on_commit(self._finish, robust=True)
 
     def _finish(self) -> None:
         self.is_done = True
@@ -149,13 +147,18 @@ class EventStream:
                 self.wait_again(write.waited)
                 self.aggregate = None
             write.is_done = True
+        self.drop_done()
+
+    def drop_done(self) -> None:
+        """Forget the writes whose transactions are over."""
         self.writes = [write for write in self.writes if not write.is_done]
 
     def _without_hook(self) -> list[Write]:
         """The writes without a pending hook: rolled back, or committed with the hook yet to run."""
         connections = {id(write.connection): write.connection for write in self.writes}
-        hooks = {id(hook) for each in connections.values() for _, hook, _ in each.run_on_commit}
-        return [write for write in self.writes if not (write.is_done or id(write.hook) in hooks)]
+        hooks = [hook for each in connections.values() for _, hook, _ in each.run_on_commit]
+        pending = [getattr(hook, "__self__", None) for hook in hooks]
+        return [write for write in self.writes if not (write.is_done or write in pending)]
 
     def note(self, aggregate: Audited, write: Write) -> None:
         """Cache the aggregate after a successful write."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.settings.safety import Loop
@@ -11,6 +12,15 @@ from evennia_ai.core.turn.execution import ExecutionMode, ExecutionPattern
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Ports
 from evennia_ai.errors import LimitReachedError
+
+# The settings of the limits that hold for all patterns.
+_OF_LOOP: dict[LimitKind, Callable[[Loop], float]] = {
+    LimitKind.CONTEXT_VISITS: attrgetter("max_context_visits"),
+    LimitKind.MODEL_CALLS: attrgetter("max_model_calls_per_tick"),
+    LimitKind.TASK_ITERATIONS: attrgetter("max_iterations_per_task"),
+    LimitKind.TASK_TOKENS: attrgetter("max_tokens_per_task"),
+    LimitKind.TOOL_CALLS: attrgetter("max_tool_calls_per_context"),
+}
 
 
 def require_room(turn: Turn, loop: Loop, tokens: int) -> None:
@@ -53,7 +63,9 @@ class Bounds:
     @property
     def last_step(self) -> float:
         """The number of the last step that this tick may make."""
-        return self.first_step + self._cap(LimitKind.ITERATIONS, self.pattern.max_iterations)
+        most = self.pattern.max_iterations
+        # 0 is no limit, and a grant must not turn it into one.
+        return self.first_step + (most and most + self.turn.grants.get(LimitKind.ITERATIONS, 0))
 
     @property
     def is_used_up(self) -> bool:
@@ -63,28 +75,25 @@ class Bounds:
 
     async def visit(self) -> None:
         """Count a tick of the task in its context."""
-        used = self.turn.visits
-        await self._check(LimitKind.CONTEXT_VISITS, used, lambda: self._loop.max_context_visits)
+        await self._check(LimitKind.CONTEXT_VISITS, self.turn.visits)
         self.turn.visits += 1
 
     async def step(self) -> None:
         """Count a step of the loop, with its model call."""
         turn, used = self.turn, self.turn.iterations - self.first_step
-        await self._check(LimitKind.ITERATIONS, used, lambda: self.pattern.max_iterations)
+        await self._check(LimitKind.ITERATIONS, used)
         await self.model_call()
-        kind = LimitKind.TASK_ITERATIONS
-        await self._check(kind, turn.iterations, lambda: self._loop.max_iterations_per_task)
-        await self._within_chain(kind, turn.iterations)
+        await self._check(LimitKind.TASK_ITERATIONS, turn.iterations)
+        await self._within_chain(LimitKind.TASK_ITERATIONS, turn.iterations)
         turn.iterations += 1
         turn.chain.steps += 1
 
     async def model_call(self) -> None:
         """Count a model call, of the loop or an auxiliary one."""
-        turn, kind = self.turn, LimitKind.MODEL_CALLS
-        await self._check(kind, turn.model_calls, lambda: self._loop.max_model_calls_per_tick)
-        kind = LimitKind.TASK_TOKENS
-        await self._check(kind, turn.tokens, lambda: self._loop.max_tokens_per_task)
-        await self._within_chain(kind, turn.tokens)
+        turn = self.turn
+        await self._check(LimitKind.MODEL_CALLS, turn.model_calls)
+        await self._check(LimitKind.TASK_TOKENS, turn.tokens)
+        await self._within_chain(LimitKind.TASK_TOKENS, turn.tokens)
         turn.model_calls += 1
 
     async def _within_chain(self, kind: LimitKind, own: int) -> None:
@@ -100,15 +109,9 @@ class Bounds:
                 LimitReachedError(kind, used=chain.used(kind), cap=cap, amount=amount, scope=scope)
             )
 
-    @property
-    def _loop(self) -> Loop:
-        """The present limits: settings may change while a person is asked."""
-        return self.ports.limits.config.loop
-
     async def tool_call(self) -> None:
         """Count a tool call in this context."""
-        kind, used = LimitKind.TOOL_CALLS, self.turn.tool_calls
-        await self._check(kind, used, lambda: self._loop.max_tool_calls_per_context)
+        await self._check(LimitKind.TOOL_CALLS, self.turn.tool_calls)
         self.turn.tool_calls += 1
 
     def note_cut(self, calls: int) -> None:
@@ -119,17 +122,18 @@ class Bounds:
             hit = LimitReachedError(kind, used=calls, cap=most, amount=0, scope=scope)
             self.ports.limits.cut(self.turn, hit)
 
-    def _cap(self, kind: LimitKind, base: float) -> float:
-        # 0 is no limit, and a grant must not turn it into one.
-        return base and base + self.turn.grants.get(kind, 0)
+    def _base(self, kind: LimitKind) -> float:
+        """The present limit without grants: settings may change while a person is asked."""
+        if kind is LimitKind.ITERATIONS:
+            return self.pattern.max_iterations
+        return _OF_LOOP[kind](self.ports.limits.config.loop)
 
-    async def _check(self, kind: LimitKind, used: float, base: Callable[[], float]) -> None:
-        # A loop, because a grant may be smaller than what is already used.
-        while (cap := self._cap(kind, base())) and used >= cap:
-            amount, scope = base(), self.turn.scope
-            await self.extend(
-                LimitReachedError(kind, used=used, cap=cap, amount=amount, scope=scope)
-            )
+    async def _check(self, kind: LimitKind, used: float) -> None:
+        grants = self.turn.grants
+        # A loop, because a grant may be smaller than what is already used. 0 is no limit.
+        while (base := self._base(kind)) and used >= (cap := base + grants.get(kind, 0)):
+            scope = self.turn.scope
+            await self.extend(LimitReachedError(kind, used=used, cap=cap, amount=base, scope=scope))
 
     async def extend(self, hit: LimitReachedError) -> None:
         """Ask a person to extend a reached limit; raise it if that is refused."""

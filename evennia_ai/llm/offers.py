@@ -165,7 +165,6 @@ def chosen(specs: Sequence[ToolSpec], choice: object) -> Sequence[ToolSpec]:
     )
 
 
-as_function = IdentityCache(ToolSpec.as_function)
 as_choice = IdentityCache(_choice)
 
 

@@ -28,7 +28,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.echoes import THOUGHTS, beside_calls
-from evennia_ai.llm.offers import as_choice, as_function
+from evennia_ai.llm.offers import as_choice
 
 # Message members in which services return a model's reasoning.
 REASONING = (THOUGHTS, "reasoning")
@@ -48,7 +48,7 @@ def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> di
     sent = [each if each["role"] in _WITHOUT_IDS else _with_short_ids(each) for each in messages]
     body: dict[str, Any] = {"messages": sent}
     if tools:
-        body["tools"] = [as_function(tool) for tool in tools]
+        body["tools"] = [tool.as_function for tool in tools]
         body["tool_choice"] = "auto"
     return body
 

@@ -7,9 +7,7 @@ out, and so are parts of the answer that the entry's audience could not hear.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL
@@ -21,15 +19,16 @@ from evennia_ai.core.memory.recollection import (
     Recollection,
     SourceType,
     is_for_all,
+    is_mask,
 )
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, place_as_data, sendable
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
-from evennia_ai.memory.consent import audience_of, may_remember
+from evennia_ai.memory.consent import audience_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models.keys import new_key
-from evennia_ai.runtime import names
+from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites
 
@@ -57,6 +56,7 @@ class TurnEpisode:
         write: stores the entry, in the caller's transaction; None if nothing is to be stored.
         person: the person of the turn, as they appear where nothing is stored; "" for nobody.
         entry: the entry, dated at the end of the turn; None if nothing is stored.
+        indexed_as: NO_VECTOR for an entry that is found by its words only, else "".
         words: the person's last message.
     """
 
@@ -64,6 +64,7 @@ class TurnEpisode:
     write: ExtraWrites | None = None
     person: str = ""
     entry: Recollection | None = None
+    indexed_as: str = ""
     words: str = ""
 
     def index(self) -> None:
@@ -75,41 +76,48 @@ class TurnEpisode:
         is_private = not is_for_all(self.entry.audience)
         at = self.entry.at
         talks.note(self.script, self.person, at, self.words, is_private=is_private)
-        if _index_mark(self.entry):
+        if self.indexed_as:
             indexing.note_entry(self.script, self.entry)
         else:
             indexing.when_quiet(self.script)
 
 
-def of_turn(script: Assistant, turn: Turn, stop: Stop) -> TurnEpisode:
-    """Build the entry of a turn that is ending."""
+def of_turn(script: Assistant, turn: Turn, stop: Stop, answer: str) -> TurnEpisode:
+    """Build the entry of a turn that is ending.
+
+    Args:
+        turn: its `is_unkept` must be decided: whether it holds words that are not to be kept.
+        answer: what `answers_of` gives for the turn.
+    """
     event = turn.event
     audience = audience_of(script, turn)
     # A failed turn is only worth an entry if it had effects in the game before it failed.
     is_over = not stop.is_failure or bool(turn.effects)
     if not (is_over and event.person and audience) or event.kind in (OWN, TASK, NOTICE):
         return TurnEpisode(script)
-    whom = {"person": event.face, "sender_id": event.sender_id, "place": event.place}
-    if not may_remember(script, **whom):
+    is_unkept = turn.is_unkept and not turn.is_overheard_unkept
+    if is_unkept or is_mask(event.face) or not state.memory_config(script).enabled:
         return TurnEpisode(script, person=event.face)
-    memory = _entry(script, turn, audience)
+    memory = _entry(script, turn, audience, answer)
+    # Entries that only ask get no vector: they would hide the memories that answer them.
+    indexed_as = rows.NO_VECTOR if knowledge.asks_only(memory.text) else ""
 
     def write() -> None:
-        rows.insert(script.pk, [memory], indexed_as=_index_mark(memory))
+        rows.insert(script.pk, [memory], indexed_as=indexed_as)
         # Within a talk the profile is at most a minute old, and an update is saved in most turns.
         if not talks.is_just_met(script, event.person):
             profiles.meet(script, event.person, event.sender_name)
 
-    return TurnEpisode(script, write, event.person, memory, sendable(turn.events[-1].body))
+    return TurnEpisode(script, write, event.person, memory, indexed_as, sendable(event.body))
 
 
-def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
+def _entry(script: Assistant, turn: Turn, audience: str, answer: str) -> Recollection:
     event = turn.event
     words = " ".join(sendable(each.body) for each in turn.events)
     return Recollection(
         key=new_key(),
         kind=MemoryKind.JOURNAL,
-        text=_entry_text(script, turn, words),
+        text=_entry_text(script, turn, words, answer),
         audience=audience,
         person=event.person,
         place=event.place,
@@ -118,11 +126,6 @@ def _entry(script: Assistant, turn: Turn, audience: str) -> Recollection:
         importance=heuristic(words, SourceType.DIRECT),
         at=script.clock.seconds(),
     )
-
-
-def _index_mark(entry: Recollection) -> str:
-    # Entries that only ask get no vector: they would hide the memories that answer them.
-    return rows.NO_VECTOR if knowledge.asks_only(entry.text) else ""
 
 
 def _quoted_event(event: Event, words: str) -> str:
@@ -134,12 +137,13 @@ def _quoted_event(event: Event, words: str) -> str:
     )
 
 
-def _entry_text(script: Assistant, turn: Turn, words: str) -> str:
+def _entry_text(script: Assistant, turn: Turn, words: str, answer: str) -> str:
     quoted = _quoted_event(turn.event, words)
-    answer = " ".join(map(sendable, answers_of(turn)))
+    if not answer:
+        return quoted
     # The name that anyone sees, not the key: the person may read the entry.
     own = name_as_data(names.name_of(script.obj, None))
-    return f"{quoted} {own} answered: {cut_entry(answer, LONGEST_ANSWER)}" if answer else quoted
+    return f"{quoted} {own} answered: {cut_entry(sendable(answer), LONGEST_ANSWER)}"
 
 
 def exchange_of(memory: Recollection) -> tuple[str, str]:
@@ -151,19 +155,22 @@ def exchange_of(memory: Recollection) -> tuple[str, str]:
     return cut_at_sentence(exchange.words, LONGEST_RETOLD), exchange.answer
 
 
-def answers_of(turn: Turn) -> Iterator[str]:
-    """The assistant's words that the entry's audience could hear, in order."""
+def answers_of(turn: Turn) -> str:
+    """The assistant's words that the entry's audience could hear."""
     # Nobody heard the words of a call that failed.
     worked = {
         message["tool_call_id"]
         for message in turn.said
         if message["role"] == "tool" and json.loads(message["content"])["success"]
     }
-    for call in chain.from_iterable(message.get("tool_calls") or () for message in turn.said):
-        if call["id"] in worked:
-            arguments = json.loads(call["function"]["arguments"])
+    answers = []
+    for message in turn.said:
+        for call in message.get("tool_calls") or ():
             argument = _audible_argument(call["function"]["name"], call["id"], turn)
-            yield from filter(None, (str(arguments.get(argument, "")),))
+            if argument and call["id"] in worked:
+                arguments = json.loads(call["function"]["arguments"])
+                answers.append(str(arguments.get(argument, "")))
+    return " ".join(filter(None, answers))
 
 
 def _audible_argument(tool: str, call_id: str, turn: Turn) -> str:

@@ -65,8 +65,11 @@ def matching(
         text: what was said last.
         turn: provides earlier messages to search, and the speaker that conditions refer to.
     """
-    known, ask = _known_to(script, seeker), moment_of(script, turn)
-    deepest = max((lore.terms.depth for lore in known), default=1)
+    known = _known_to(script, seeker)
+    if not known:
+        return []
+    ask = moment_of(script, turn)
+    deepest = max(lore.terms.depth for lore in known)
     texts = [folded(text), *map(folded, islice(_said_before(turn), deepest - 1))]
     entries = told_of(known, texts, ask.holds, estimate)
     return [piece for each in entries for piece in _pieces(each, ask)]
@@ -150,8 +153,7 @@ def all_known(script: Assistant, seeker: Seeker, turn: Turn) -> list[Recollectio
 
 
 def _known_to(script: Assistant, seeker: Seeker) -> list[Lore]:
-    audiences = set(seeker.audiences)
-    return [lore for lore in _entries(script) if lore.entry.audience in audiences]
+    return [lore for lore in _entries(script) if lore.entry.audience in seeker.audiences]
 
 
 def add(

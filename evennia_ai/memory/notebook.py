@@ -20,10 +20,11 @@ Note = dict[str, Any]
 
 def notes_of(script: Assistant, turn: Turn) -> list[Note]:
     """The notes that a turn may know, oldest first. Private ones only if nobody else listens."""
-    person = sole_recipient(script, turn.event)
+    notes = state.read(script, "notes")
+    person = sole_recipient(script, turn.event) if notes else ""
     return [
         note
-        for note in state.read(script, "notes")
+        for note in notes
         if not note["is_private"] or (note["person"] and note["person"] == person)
     ]
 

@@ -118,15 +118,14 @@ def prompt_text(
     event, seeker = turn.event, seeker or seeker_of(script, turn)
     speaker = "" if event.kind in (OWN, TASK) else event.face
     others = _bystanders(script.obj, event)
-    known = _cached_profiles(script, {speaker, *others} - {""})
+    known = _cached_profiles(script, frozenset((speaker, *others)) - {""})
     lines = []
-    if speaker and may_remember(script, person=speaker, sender_id=event.sender_id):
-        lines += _speaker_lines(script, turn, known.get(speaker), seeker, points)
-    # The account was checked above; here the character.
+    if speaker in known and may_remember(script, person=speaker, sender_id=event.sender_id):
+        lines += _speaker_lines(script, turn, known[speaker], seeker, points)
     acquaintances = (
         (known[who], name)
         for who, (name, being_id) in others.items()
-        if who in known and may_remember(script, sender_id=being_id)
+        if who in known and may_remember(script, person=who, sender_id=being_id)
     )
     told_of = (_other_line(profile, name, seeker, points) for profile, name in acquaintances)
     lines += list(islice(filter(None, told_of), MOST_OTHERS))
@@ -148,9 +147,8 @@ class _ProfilesRead:
     profiles: Mapping[str, EntityProfile]
 
 
-def _cached_profiles(script: Assistant, entities: Iterable[str]) -> Mapping[str, EntityProfile]:
-    """The profiles of those beings that may be remembered."""
-    wanted = frozenset(entity for entity in entities if may_remember(script, person=entity))
+def _cached_profiles(script: Assistant, wanted: frozenset[str]) -> Mapping[str, EntityProfile]:
+    """The profiles of those beings, which the caller may use only with their consent."""
     if not wanted:
         return {}
     work, now, number = script.work, script.clock.seconds(), written(script.pk)
@@ -174,13 +172,13 @@ def _bystanders(body: GameObject, event: Event) -> dict[str, tuple[str, str]]:
     if body.location is None:
         return {}
     beings = filter(names.is_character, body.location.contents)
-    bystanders = {
-        _person_of(being): (names.name_of(being, body), being.dbref)
-        for being in islice(beings, MOST_LOOKED_AT)
-        if not names.mask_of(being, body)
-    }
     besides = (_person_of(body), event.person, event.sender_id)
-    return {who: being for who, being in bystanders.items() if who not in besides}
+    bystanders = {}
+    for being in islice(beings, MOST_LOOKED_AT):
+        who = _person_of(being)
+        if who not in besides and not names.mask_of(being, body):
+            bystanders[who] = names.name_of(being, body), str(being.dbref)
+    return bystanders
 
 
 def _person_of(being: GameObject) -> str:
@@ -189,11 +187,9 @@ def _person_of(being: GameObject) -> str:
 
 
 def _speaker_lines(
-    script: Assistant, turn: Turn, profile: EntityProfile | None, seeker: Seeker, points: Set[str]
+    script: Assistant, turn: Turn, profile: EntityProfile, seeker: Seeker, points: Set[str]
 ) -> list[str]:
     """The line about the speaker. None in a first talk, where the conversation says it all."""
-    if profile is None:
-        return []
     name, now = name_as_data(turn.event.sender_name), script.clock.seconds()
     talk = talks.going_on(script, profile.entity)
     if talk is None:

@@ -34,8 +34,11 @@ def opened(script: Assistant, turn: Turn) -> tuple[Projects, Viewer]:
 
 def prompt_text(script: Assistant, turn: Turn) -> str:
     """The active project's text in a prompt, or "" if there is none that the turn may know."""
-    projects, viewer = of(script), viewer_of(script, turn)
-    active = core.visible(projects, viewer).get(core.active_of(projects, viewer))
-    if active is not None and active["is_private"]:
+    projects = of(script)
+    if not projects.get("active"):
+        return ""
+    viewer = viewer_of(script, turn)
+    key = core.active_of(projects, viewer)
+    if key and projects["slots"][key]["is_private"]:
         turn.hold(person_audience(turn.event.face))
     return core.described(projects, viewer)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TypeVar
 
 from evennia.utils import logger
@@ -139,9 +138,12 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
 
 def _within_budget(lore_told: Sequence[Recollection], most: int) -> Sequence[Recollection]:
     """The first entries that fit into so many characters, but at least one."""
-    sizes = accumulate(len(entry.text) for entry in lore_told)
-    fitting = sum(size <= most for size in sizes)
-    return lore_told[: max(1, fitting)]
+    size = 0
+    for count, entry in enumerate(lore_told):
+        size += len(entry.text)
+        if size > most and count:
+            return lore_told[:count]
+    return lore_told
 
 
 def _chars_available(script: Assistant) -> int:
@@ -214,6 +216,8 @@ async def _seek(
     hits, problem = await _search_audiences(script, query, seeker, config, payer=payer, fits=fits)
     if hits is None:
         return None, problem
+    if not hits:
+        return [], ""
     fit = [hit for hit in hits if _is_similar_enough(hit, config)]
     candidates = [each for each in _load(script, fit) if not _is_in_conversation(script, each)]
     return select_memories(candidates, seeker, script.clock.seconds(), config), ""

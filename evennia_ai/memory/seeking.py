@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from evennia.accounts.models import AccountDB
@@ -24,23 +23,21 @@ def seeker_of(script: Assistant, turn: Turn) -> Seeker:
     Another assistant, a program, and a turn of the assistant's own get no private memories; a task
     only gets public knowledge.
     """
-    return replace(_seeker(script, turn.event), payer=turn.payer)
-
-
-def _seeker(script: Assistant, event: Event) -> Seeker:
+    event, body, payer = turn.event, script.obj, turn.payer
     if event.kind == OWN:
-        return Seeker(source=event.source, place=_room_id(script.obj))
+        return Seeker(source=event.source, place=_room_id(body), payer=payer)
     if event.kind == TASK:
-        return Seeker(source=event.source)
-    being = _being(script.obj, event.sender_id)
+        return Seeker(source=event.source, payer=payer)
+    being = _being(body, event.sender_id)
     is_person = event.hops == 0 and getattr(being, "assistant_script", None) is None
     is_known = person_audience(event.face) != NOBODY
     return Seeker(
         person=event.face if is_known else "",
         source=event.source,
-        place=_place(script.obj, event, being),
+        place=_place(body, event, being),
         factions=_shared_factions(script, event, being),
-        is_private=is_person and is_known and is_alone(script.obj, event),
+        is_private=is_person and is_known and is_alone(body, event),
+        payer=payer,
     )
 
 

@@ -125,14 +125,17 @@ def _sanitized(columns: dict[str, Any]) -> dict[str, Any]:
         columns["audience"] = NOBODY
     if "trust" in columns:
         columns["trust"] = min(1.0, max(0.0, columns["trust"]))
-    return {name: _storable(value) for name, value in columns.items()}
+    for name, value in columns.items():
+        if isinstance(value, str):
+            columns[name] = _storable(value)
+        elif isinstance(value, (list, tuple)):
+            columns[name] = [_storable(each) for each in value]
+    return columns
 
 
-def _storable(value: object) -> Any:
+def _storable(text: str) -> str:
     # PostgreSQL rejects NUL in text and in JSON.
-    if isinstance(value, str):
-        return sendable(value).replace("\0", "")
-    return [_storable(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return sendable(text).replace("\0", "")
 
 
 def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:

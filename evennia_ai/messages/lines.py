@@ -130,7 +130,8 @@ def phrased(text: str, kind: str, speaker: GameObject) -> Phrased:
     if not _read(speaker, "plain_speech"):
         return Phrased(words)
     wish = StageDirections.KEEP if kind == POSE else _directions(speaker)
-    own = _own_names(speaker)
+    # Names count in front of a colon, and between the stars of a direction.
+    own = _own_names(speaker) if ":" in words or "*" in words else ()
     others = tuple(_others(speaker)) if ":" in words else ()
     speech = phrase(words, own, others, wish)
     if kind == POSE:
@@ -155,9 +156,10 @@ def _read(speaker: GameObject, name: str) -> Any:
 
 def _directions(speaker: GameObject) -> StageDirections:
     """The setting for stage directions; an unknown value counts as not set."""
-    stored = _read(speaker, "stage_directions")
-    known = stored in tuple(StageDirections)
-    return StageDirections(stored if known else state.DEFAULTS["stage_directions"])
+    try:
+        return StageDirections(_read(speaker, "stage_directions"))
+    except ValueError:
+        return StageDirections(state.DEFAULTS["stage_directions"])
 
 
 def _own_names(speaker: GameObject) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ after the conversation, in one message with the event.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from json import dumps
 from operator import itemgetter
 
@@ -53,7 +55,7 @@ def compose(inputs: PromptInputs, turn: Turn, specs: Specs) -> Prompt:
     The conversation is cut at its beginning. If the prompt does not fit even without it, overheard
     lines are left out. A prompt that still does not fit has a `usage_ratio` above 1.
     """
-    value, texts = _values(inputs, turn, specs), inputs.texts(specs)
+    value, texts = _Values(inputs, turn, specs), inputs.texts(specs)
     parts, tail = _head_parts(texts, value), _tail(inputs, texts, value)
     head = _with_examples(inputs, parts, specs)
     shown = () if inputs.is_plain(specs) else specs.values()
@@ -82,13 +84,13 @@ def compose(inputs: PromptInputs, turn: Turn, specs: Specs) -> Prompt:
 
 def stable_head(inputs: PromptInputs, turn: Turn, specs: Specs) -> list[Message]:
     """The messages with which every prompt of an assistant begins, whatever the event."""
-    parts = _head_parts(inputs.texts(specs), _values(inputs, turn, specs))
+    parts = _head_parts(inputs.texts(specs), _Values(inputs, turn, specs))
     return _with_examples(inputs, parts, specs)
 
 
 def told_components(inputs: PromptInputs, turn: Turn, specs: Specs) -> list[Block]:
     """The components that have a text in this turn, by id, with the text as the model reads it."""
-    value = _values(inputs, turn, specs)
+    value = _Values(inputs, turn, specs)
     filled = ((c.id, _filled(text, value)) for c, text in inputs.texts(specs))
     return [(number, text) for number, text in filled if text]
 
@@ -118,7 +120,7 @@ def _inner_messages(
         before = texts_of_parts.get(PromptPart.MEMORIES, "")
         texts_of_parts[PromptPart.MEMORIES] = "\n\n".join(filter(None, (before, known)))
     own_values = {OF_PARTS[part]: text for part, text in texts_of_parts.items() if part in OF_PARTS}
-    of_inputs = _values(inputs, Turn(0, ()), specs)
+    of_inputs = _Values(inputs, Turn(0, ()), specs)
 
     def value(name: str) -> str:
         return own_values[name] if name in own_values else of_inputs(name)
@@ -145,27 +147,31 @@ def _framed(inputs: PromptInputs, part: PromptPart, text: str, value: Value) -> 
     return filled if OF_PARTS.get(part) in placeholders_in(frame) else f"{filled}\n{text}".strip()
 
 
-def _values(inputs: PromptInputs, turn: Turn, specs: Specs) -> Value:
-    facts: Mapping[str, str] | None = None
+@dataclass(frozen=True)
+class _Values:
+    """The values of placeholders in one prompt."""
 
-    def value(name: str) -> str:
-        nonlocal facts
+    inputs: PromptInputs
+    turn: Turn
+    specs: Specs
+
+    @cached_property
+    def _facts(self) -> Mapping[str, str]:
+        # Only if a text needs it, as it searches the room.
+        return self.inputs.facts()
+
+    def __call__(self, name: str) -> str:
         if name == "tool_schemas":
-            return dumps([spec.as_function()["function"] for spec in specs.values()])
+            return dumps([spec.as_function["function"] for spec in self.specs.values()])
         if name == "speaker":
-            return speaker_as_data(turn.event.sender_name if turn.events else "")
+            return speaker_as_data(self.turn.event.sender_name if self.turn.events else "")
         if is_fact(name):
-            if facts is None:
-                # At most once per prompt and only if a text needs it, as it searches the room.
-                facts = inputs.facts()
-            return facts.get(name, "")
-        text = inputs.value(name)
+            return self._facts.get(name, "")
+        text = self.inputs.value(name)
         if name in WITH_MACROS:
-            text = fill_macros(text, value)
+            text = fill_macros(text, self)
         # Quoted last, so that no name that was filled in can end the quotes.
         return quote(text) if name == "card_notes" and text else text
-
-    return value
 
 
 def _filled(text: str, value: Value) -> str:

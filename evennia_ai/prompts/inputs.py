@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from evennia_ai.core.safety.guidelines import as_prompt
@@ -30,7 +31,7 @@ from evennia_ai.prompts.rules import BLAND, GROUNDED, JSON, PLAIN, native_rules
 Facts = Callable[[], Mapping[str, str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class PromptInputs:
     """All parts of a prompt that do not come from the turn.
 
@@ -83,7 +84,7 @@ class PromptInputs:
     pattern: ExecutionPattern = WIDEST
     count_tools: Callable[[Iterable[ToolSpec]], int] | None = None
 
-    @property
+    @cached_property
     def is_grounded(self) -> bool:
         """True for a small model that is shown one relevant note instead of everything."""
         return bool(self.hint)

@@ -80,18 +80,14 @@ def name_of(being: Being, looker: Being | None) -> str:
     Args:
         looker: a character or an account; None: a stranger.
     """
-    return _plain_name(_played(being), looker)
+    return name_on_channel(_played(being), looker)
 
 
 def name_on_channel(sender: Being, looker: Being | None) -> str:
     """The name that a channel shows for a sender: usually the account's."""
-    return _plain_name(sender, looker)
-
-
-def _plain_name(being: Being, looker: Being | None) -> str:
-    if is_alike_for_all(being):
-        return unmarked(str(being.name)) or SOMEBODY
-    return " ".join(str(strip_ansi(shown(being, looker))).split()) or SOMEBODY
+    if is_alike_for_all(sender):
+        return unmarked(str(sender.name)) or SOMEBODY
+    return " ".join(str(strip_ansi(shown(sender, looker))).split()) or SOMEBODY
 
 
 def _added_markup() -> re.Pattern[str] | None:
@@ -133,8 +129,10 @@ def folded(name: str) -> str:
 
 def _played(being: Being) -> Any:
     """For an account, the character it plays, if that is known by a description; else the being."""
+    if not hasattr(being, "get_all_puppets"):
+        return being
     played = eyes_of(being)
-    return played if played is being or has_description(played) else being
+    return played if has_description(played) else being
 
 
 def called(being: Being, looker: Being | None) -> tuple[str, ...]:
@@ -225,7 +223,7 @@ def mask_of(being: Being, looker: Being | None) -> str:
     It is masked for observers who are not allowed to recognise it. Another mask is another person.
     """
     being = _played(being)
-    if is_alike_for_all(being) or not has_description(being) or being == looker:
+    if not has_description(being) or is_alike_for_all(being) or being == looker:
         return ""
     if being.access(looker, RECOGNISED, default=True):
         return ""

@@ -14,7 +14,7 @@ from tests.core.samples import ANY_TEXT, make_spec
 def test_spec_as_function() -> None:
     spec = make_spec("ring", {"bell": "string"})
     function = {"name": "ring", "description": "To ring.", "parameters": spec.parameters}
-    assert {"type": "function", "function": function} == spec.as_function()
+    assert {"type": "function", "function": function} == spec.as_function
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from evennia_ai.llm.offers import (
     MOST_ITEMS,
     IdentityCache,
     as_choice,
-    as_function,
     bounded,
     offered,
 )
@@ -109,8 +108,8 @@ def test_a_tool_is_made_ready_once() -> None:
     first, second = (REQUESTS["native"]([], [spec])["tools"][0] for _ in range(2))
     assert first is second
     assert as_choice(spec) is as_choice(spec)
-    assert as_function(spec) is not as_function(twin)
-    assert as_function(spec) == as_function(twin) == spec.as_function()
+    assert spec.as_function is not twin.as_function
+    assert spec.as_function == twin.as_function
 
 
 def test_what_is_kept_has_an_end() -> None:
@@ -143,7 +142,7 @@ def test_a_tool_can_be_written_as_the_api_writes_it() -> None:
     assert [
         LOOK["function"] | {"parameters": {"type": "object", "properties": {}}},
         {"description": "", **GO["function"]},
-    ] == [each.as_function()["function"] for each in specs[1:]]
+    ] == [each.as_function["function"] for each in specs[1:]]
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def _function(arguments: Any, **more: Any) -> dict[str, Any]:
 def test_a_native_request_offers_tools_and_keeps_the_conversation_as_it_is() -> None:
     body = REQUESTS["native"](TALK, [SAY])
     assert TALK == body["messages"]
-    assert [SAY.as_function()] == body["tools"]
+    assert [SAY.as_function] == body["tools"]
     assert "auto" == body["tool_choice"]
 
 

@@ -1,10 +1,13 @@
 """Costs: nothing while idle, and a pinned number of statements and calls for an answer."""
 
+import gc
+
 from django.test import override_settings
 from twisted.internet import reactor
 
 from evennia_ai import operations
 from evennia_ai.budget import ledger
+from evennia_ai.prompts.inputs import PromptInputs
 from evennia_ai.runtime import state
 from tests import postgres
 from tests.calls import CountedCalls
@@ -122,6 +125,19 @@ class TestReply(ShellTest):
         assert STATEMENTS_WITHOUT_MEMORY == statements, counts
         assert changes <= CHANGES_OF_MODULE, counts
         assert modules <= MODULES_OF_A_REPLY, counts
+
+    def test_a_reply_leaves_nothing_to_the_garbage_collector(self) -> None:
+        """The parts of a prompt are freed at once: nothing that holds them refers to itself."""
+        for _ in range(2):
+            self.ask("whisper Ada = hello", whispers("Hello."))
+        gc.collect()
+        gc.disable()
+        self.addCleanup(gc.enable)
+        counts = []
+        for _ in range(2):
+            counts.append(sum(isinstance(each, PromptInputs) for each in gc.get_objects()))
+            self.ask("whisper Ada = hello", whispers("Hello."))
+        assert counts[0] == counts[1]
 
     def test_a_long_conversation_costs_no_more(self) -> None:
         # No flush by the ledger's own timer may come in between, however slow the machine is.

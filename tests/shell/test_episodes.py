@@ -141,7 +141,7 @@ class TestEntries(MemoryTest):
                 turn = self.turn("hello")
                 turn.events = (replace(turn.event, **changes),)
                 turn.event = turn.events[-1]
-                episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+                episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP), "")
                 assert episode.write is None
                 episode.index()
         assert {} == self.ada_script.work.talks
@@ -150,13 +150,13 @@ class TestEntries(MemoryTest):
         """A turn with an effect is remembered even if it failed later."""
         turn = self.turn("hello")
         failed = Stop(StopReason.LLM_ERROR)
-        assert episodes.of_turn(self.ada_script, turn, failed).write is None
+        assert episodes.of_turn(self.ada_script, turn, failed, "").write is None
         turn.effects = 1
-        assert episodes.of_turn(self.ada_script, turn, failed).write is not None
+        assert episodes.of_turn(self.ada_script, turn, failed, "").write is not None
 
     def test_an_unusual_source(self) -> None:
         turn = self.turn("a crash", source="emit", sender_name="a bell")
-        episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+        episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP), "")
         assert episode.write is not None
         episode.write()
         assert 'A bell caused: "a crash"' == self.the_entry().text
@@ -172,7 +172,7 @@ class TestOneTransaction(MemoryTest):
     def test_with_the_end_of_the_turn_or_not_at_all(self) -> None:
         self.ask("whisper Ada = one", whispers("Yes."))
         turn = self.turn("two")
-        episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP))
+        episode = episodes.of_turn(self.ada_script, turn, Stop(StopReason.NOOP), "")
         self.clock.advance(1000)
 
         def fail() -> None:

@@ -177,8 +177,9 @@ class TestTold(ProfileTest):
     def test_it_costs_one_statement(self) -> None:
         """Their number does not matter, and a cached answer costs none."""
         self.know(self.mira, ("bakes bread", self.here()))
-        self.told()
         self.know(self.tom, ("bakes bread", self.here()))
+        self.told()
+        profiles.meet(self.ada_script, self.id_of(self.tom), "Tom")
         with self.assertNumQueries(1):
             text = self.told()
         with self.assertNumQueries(0):

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 
 from evennia_ai.core.hearing.perception import PRIVATE
@@ -111,7 +112,7 @@ def is_audience(audience: str) -> bool:
     return _AUDIENCE.fullmatch(audience) is not None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Seeker:
     """The person and place that a prompt is made for.
 
@@ -130,7 +131,7 @@ class Seeker:
     is_private: bool = False
     payer: str = field(default="", compare=False)
 
-    @property
+    @cached_property
     def audiences(self) -> tuple[str, ...]:
         """The audiences that may be told: the world, this place, the factions, the person alone."""
         audiences = [WORLD]

@@ -116,11 +116,9 @@ def reported(raw: object, written: Callable[[], int]) -> TokenUsage:
         The tokens; 0 for the prompt if nothing plausible is reported.
     """
     report = raw if isinstance(raw, Mapping) else {}
-    names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    prompt, completion, total = (
-        _token_count(report.get(name), MOST_REPORTED) or 0 for name in names
-    )
-    completion = completion or written()
+    prompt = _token_count(report.get("prompt_tokens"), MOST_REPORTED) or 0
+    completion = _token_count(report.get("completion_tokens"), MOST_REPORTED) or written()
+    total = _token_count(report.get("total_tokens"), MOST_REPORTED) or 0
     spare = max(0, total - prompt - completion)
     return TokenUsage(prompt, completion + spare) if prompt else TokenUsage(spare, completion)
 

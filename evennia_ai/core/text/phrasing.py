@@ -113,7 +113,7 @@ def phrase(
     """
     names, present = tuple(own), tuple(others)
     text = plain(text[:LONGEST_PHRASED], names, present, keeps_stars=True)
-    if directions is StageDirections.KEEP:
+    if directions is StageDirections.KEEP or "*" not in text:
         return Phrased(text)
     parts: list[str] = []
     before: list[str] = []

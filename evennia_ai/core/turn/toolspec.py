@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -48,7 +49,7 @@ class ToolGroup:
     cues: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolSpec:
     """A tool as the model sees it, and how it may be run.
 
@@ -82,18 +83,19 @@ class ToolSpec:
     group: ToolGroup | None = None
     only_reads: bool = False
 
-    @property
+    @cached_property
     def may_repeat(self) -> bool:
         """True if a failed attempt may be retried without anyone noticing two."""
         return self.category is ToolCategory.SAFE_CHAIN or self.is_idempotent
 
-    @property
+    @cached_property
     def is_noticed(self) -> bool:
         """True if others see the call happen, so that it must not happen twice."""
         return self.category in (ToolCategory.TERMINAL, ToolCategory.DANGEROUS)
 
+    @cached_property
     def as_function(self) -> dict[str, Any]:
-        """The spec in the format of the Chat Completions API."""
+        """The spec in the format of the Chat Completions API, which must not be modified."""
         return {
             "type": "function",
             "function": {
