@@ -12,7 +12,7 @@ from django.conf import settings
 from twisted.internet import reactor
 
 from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
+from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap, take_back
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.names import OWN_NAME
@@ -56,6 +56,7 @@ __all__ = [
     "reports",
     "start_anew",
     "store",
+    "take_back",
     "today_of",
 ]
 

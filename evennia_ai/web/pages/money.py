@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from urllib.parse import urlencode
 
 from evennia_ai import operations
 from evennia_ai.core.text.words import money
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.budget.caps import (
-    BudgetReport,
-    CapRow,
-    known_cost,
-    raise_budget,
-    standings_of,
-)
+from evennia_ai.operations.budget.caps import BudgetReport, CapRow, known_cost, standings_of
+from evennia_ai.operations.budget.players import PlayerBudget, budget_of_player, find_player
+from evennia_ai.operations.budget.raising import raise_budget, raise_player_budget
 from evennia_ai.operations.budget.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.operations.peers import overview
 from evennia_ai.operations.rights import is_allowed
@@ -62,6 +59,7 @@ def _show(visit: Visit) -> Shown:
         "span": days,
         "problem": "" if result.ok else result.message,
         "peers": _peers(),
+        "player": _player(visit),
     }
     if not result.ok:
         return shown
@@ -197,10 +195,46 @@ def _caps(
         "name": name,
         "address": address,
         "rows": _in_order(rows),
+        "raisable": [row["name"] for row in rows if row["cap"]],
         "may_raise": any(row["cap"] for row in rows) and is_allowed(act, visit.account, script),
         "problem": "" if budget.ok else budget.message,
         "typed": {name: visit.form.get(name, "") for name in ("cap", "amount")} if is_meant else {},
     }
+
+
+def _player(visit: Visit) -> Shown:
+    """The caps of the player in the query or in the form, as cards; empty if none is asked for."""
+    name = visit.form.get("player", "") or visit.query.get("player", "").strip()
+    if not name:
+        return {"asked": "", "cards": ()}
+    match = find_player(name)
+    budget = budget_of_player(match.data) if match.ok else match.as_refusal()
+    if not budget.ok:
+        return {"asked": name, "cards": (), "problem": budget.message}
+    data, rows = budget.data, _as_set(budget.data)
+    typed = {each: visit.form.get(each, "") for each in ("cap", "amount")}
+    card = {
+        "key": data.person,
+        "player": data.person,
+        "name": data.name,
+        "address": page_address("raise-player"),
+        "rows": _in_order(data.standings),
+        "raisable": rows,
+        "may_raise": bool(rows) and is_allowed("raise budget of a player", visit.account),
+        "typed": typed if visit.result is not None else {},
+    }
+    tighter = [
+        {"key": key, "name": f"{data.name} with {key}", "rows": _in_order(each)}
+        for key, each in data.with_assistants.items()
+    ]
+    return {"asked": data.name, "cards": [card, *tighter]}
+
+
+def _as_set(budget: PlayerBudget) -> list[str]:
+    """The names of the caps that are set for a player, by the game or by some assistant."""
+    of_all = (budget.standings, *budget.with_assistants.values())
+    is_set = {row["name"] for rows in of_all for row in rows if row["cap"]}
+    return [name for name in CAP_NAMES if name in is_set]
 
 
 def _caps_of_all(budget: Result[BudgetReport]) -> list[Shown]:
@@ -238,6 +272,18 @@ def _raise(visit: Visit, *, is_bench: bool = False) -> Result:
     return raise_budget(visit.script, cap, amount, visit.by, is_bench=is_bench)
 
 
+def _raise_player(visit: Visit) -> Result:
+    match = find_player(visit.form.get("player", ""))
+    if not match.ok:
+        return match
+    cap, amount = visit.form.get("cap", ""), visit.form.get("amount", "")
+    return raise_player_budget(match.data, cap, amount, visit.by)
+
+
+def _page_of_player(visit: Visit, _result: Result) -> str:
+    return f"{page_address('money')}?{urlencode({'player': visit.form.get('player', '')})}"
+
+
 PAGES = (Page("money/", "money", "Money", "usage", _show),)
 ACTIONS = (
     Action("money/raise/", "raise-game", "money", "raise budget of the game", _raise),
@@ -247,6 +293,14 @@ ACTIONS = (
         "money",
         "raise budget of the game",
         partial(_raise, is_bench=True),
+    ),
+    Action(
+        "money/raise-player/",
+        "raise-player",
+        "money",
+        "raise budget of a player",
+        _raise_player,
+        goes_to=_page_of_player,
     ),
     Action(f"{ONE}raise/", "raise", "money", "raise budget", _raise),
 )
