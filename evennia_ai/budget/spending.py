@@ -189,9 +189,11 @@ class MeteredPayment:
         reservation = ledger.store().reserve(billing, estimate, account.config, account.clock())
         self._held.append(reservation)
         for warning in reservation.warnings:
-            about, whose = account.name or "game", f"{Scope.PLAYER} {person}"
-            text = warning.replace(whose, f"{Scope.PLAYER} {key_of(person)}", 1)
-            outgoing.alert_staff(nearly_used_up(text, about))
+            whose, name = f"{Scope.PLAYER} {person}", f"{Scope.PLAYER} {key_of(person)}"
+            about = account.name if warning.startswith(Scope.ASSISTANT) else Scope.GAME.value
+            if warning.startswith(whose):
+                about = name
+            outgoing.alert_staff(nearly_used_up(warning.replace(whose, name, 1), about))
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ class MoneyTest(WebTest):
             services.remote_specialists.cache_clear()
             shown = text_of(self.get("money"))
             (row,) = overview.list_peers().data.remotes
-        assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 0.0100", shown), shown
+        assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 \$0.01", shown), shown
         assert ("atlas", 1, 1_234) == (row["name"], row["failed_month"], row["tokens_month"])
 
     def test_every_side_has_the_figures_of_the_ledger(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from urllib.parse import urlencode
 
@@ -66,18 +65,28 @@ def _show(visit: Visit) -> Shown:
     return {**shown, **_figures(result, _daily_cap(budgets[assistant]))}
 
 
-def _peers() -> overview.Peers | None:
-    """The external agents, with times in the game's time zone; None if they are not known."""
+def _peers() -> Shown:
+    """The external agents, with times in the game's time zone; none if they are not known."""
     result = overview.list_peers()
     if not result.ok:
-        return None
-    peers: list[overview.PeerRow] = [
-        {**row, "last_at": time_shown(row["last_at"])} for row in result.data.peers
-    ]
-    tasks: list[overview.PeerTaskRow] = [
-        {**row, "made_at": time_shown(row["made_at"])} for row in result.data.tasks
-    ]
-    return replace(result.data, peers=peers, tasks=tasks)
+        return {}
+    data = result.data
+    return {
+        "peers": [
+            {
+                **row,
+                "last_at": time_shown(row["last_at"]),
+                "cost": _cost(row["cost_month"], row["unpriced_calls"]),
+            }
+            for row in data.peers
+        ],
+        "tasks": [{**row, "made_at": time_shown(row["made_at"])} for row in data.tasks],
+        "remotes": [{**row, "cost": _cost(row["cost_month"])} for row in data.remotes],
+    }
+
+
+def _cost(dollars: float, unpriced: int = 0) -> str:
+    return known_cost(money(dollars), dollars, unpriced)
 
 
 def _standings(budget: Result[BudgetReport]) -> Result[list[CapRow]]:
@@ -162,14 +171,13 @@ def _in_words(purpose: SpentOn) -> SpentOn:
 
 def _line(row: SpentOn, whole: SpentOn) -> Shown:
     """A line of usage, in words; `share` is its percentage of all tokens."""
-    cost = row["cost_dollars"]
     return {
         "name": row["name"],
         "calls": f"{row['calls']:,}",
         "prompt": f"{row['prompt_tokens']:,}",
         "completion": f"{row['completion_tokens']:,}",
         "tokens": f"{row['tokens']:,}",
-        "cost": known_cost(money(cost), cost, row["unpriced_calls"]),
+        "cost": _cost(row["cost_dollars"], row["unpriced_calls"]),
         "share": round(100 * row["tokens"] / whole["tokens"]) if whole["tokens"] else 0,
     }
 
