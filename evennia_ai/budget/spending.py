@@ -139,7 +139,7 @@ class MeteredPayment:
         name, price = self._model_named(sent_to)
         reservations = self._taken()
         estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
-        self.spent.add(cost_of(estimated, price), is_priced=price is not None)
+        self.spent.add(cost_of(estimated, price), estimated, is_priced=price is not None)
         for reservation in reservations:
             ledger.store().cut_off(reservation, self.account.clock(), model=name, price=price)
 
@@ -158,7 +158,7 @@ class MeteredPayment:
         reservations = self._taken()
         estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
         used = counted(usage, estimated)
-        self.spent.add(cost_of(used, price), is_priced=price is not None)
+        self.spent.add(cost_of(used, price), used, is_priced=price is not None)
         parts = parts_of(used, self.account.shares).values()
         for reservation, part in zip(reservations, parts, strict=True):
             ledger.store().settle(reservation, part, self.account.clock(), model=name, price=price)

@@ -13,7 +13,9 @@ from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
+from evennia_ai.budget.ledger.reading import read_total
 from evennia_ai.core.safety.budget import (
+    BudgetAccount,
     CapStanding,
     as_amount,
     caps_in_words,
@@ -142,6 +144,16 @@ def today_of(script: AssistantScript | None) -> str:
         return str(error)
     used, allowed = number(standing.used), number(standing.allowed)
     return f"{used} of {allowed}" if standing.configured else used
+
+
+def used_ever(script: AssistantScript) -> tuple[int, int] | None:
+    """Model calls and tokens of an assistant in all; None where the ledger cannot be read."""
+    try:
+        ledger.store().flush()
+        total = read_total(BudgetAccount(Scope.ASSISTANT, str(script.key).casefold(), ""))
+    except ConfigurationError:
+        return None
+    return total.calls, total.used(Measure.TOKENS)
 
 
 def now_of(script: AssistantScript | None) -> float:
