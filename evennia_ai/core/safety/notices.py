@@ -61,7 +61,7 @@ def limit_words(kind: str, cap: float | None = None) -> str:
     if kind not in tuple(LimitKind):
         return "a limit"
     limit = LIMITS[LimitKind(kind)]
-    amount = limit.unit if cap is None else counted(cap, limit.unit)
+    amount = limit.unit if cap is None else limit.amount(cap)
     return f"the limit of {amount} {per(limit.span)}"
 
 
