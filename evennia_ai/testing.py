@@ -23,7 +23,7 @@ from twisted.internet import reactor
 from twisted.internet.task import Clock
 
 from evennia_ai import approvals, audit, operations
-from evennia_ai.agent import warming
+from evennia_ai.agent import cap_notices, warming
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.core.typed_objects import Account, Being, GameObject
@@ -230,6 +230,7 @@ def forget_process() -> None:
     audit.start_anew()
     turns.CHAINS.clear()
     warming.forget()
+    cap_notices.start_anew()
     spent_days.forget()
     # The counters learn from the usage that a model reports, and a test's figures are made up.
     counter_for.cache_clear()

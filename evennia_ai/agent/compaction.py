@@ -55,13 +55,12 @@ class CompactionOutcome:
 
     Attributes:
         detail: in words for staff.
-        usage: tokens of all model calls, for the caller to count; `calls` is their number.
+        spent: the cost of its model calls.
     """
 
     is_done: bool = False
     detail: str = ""
-    usage: TokenUsage = field(default_factory=TokenUsage)
-    calls: int = 0
+    spent: MoneySpent = field(default_factory=MoneySpent)
 
     def __bool__(self) -> bool:
         return self.is_done
@@ -142,6 +141,8 @@ async def compact(
         logger.log_trace(f"[assistant] {script.key}: older talk is not summed up")
     finally:
         work.compact_after = script.clock.seconds() + wait
+        # Also of one that was cut off: its calls count in the ledger.
+        _count_usage(script, outcome.spent)
     return outcome
 
 
@@ -183,9 +184,9 @@ class _SummaryCalls:
             StaleEpochError: the assistant was stopped or reset meanwhile.
         """
         shares = rules.shares(messages, self.count)
-        metered = MeteredClient(self.script, self._client(), shares=shares)
+        spent = self.outcome.spent
+        metered = MeteredClient(self.script, self._client(), shares=shares, spent=spent)
         call = metered.ask(self._request(messages), purpose="summary", **self._options())
-        self.outcome.calls += 1
         try:
             # One deadline for all calls, or each summary would get two minutes of its own.
             timeout = max(0.0, ends_at - self.script.clock.seconds())
@@ -193,7 +194,6 @@ class _SummaryCalls:
             reply = await call.addTimeout(timeout, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no summary within {DEADLINE_SECONDS:g} s") from None
-        self.outcome.usage += reply.usage
         self.fence.check()
         summary = rules.clean_summary(reply.content, owner)
         if not summary:
@@ -278,7 +278,7 @@ def _replace_history(
         "messages": [len(work.history), len(history)],
         "tokens": [count_messages(work.history, count), count_messages(history, count)],
     }
-    more = extra_values(asking.outcome.usage)
+    more = extra_values(asking.outcome.spent.usage)
     # Stored first, so that memory never holds a summary that was rolled back.
     state.write(script, conversation_history=history, last_compaction=note, **more)
     work.history = history
@@ -329,13 +329,12 @@ def _finish(
     if work.compacting is running:
         work.compacting = None
     if isinstance(outcome, CompactionOutcome):
-        if outcome.calls:
-            _count_usage(script, outcome)
         return outcome
     return CompactionOutcome(detail="it was cut off") if outcome.check(CancelledError) else outcome
 
 
-def _count_usage(script: Assistant, outcome: CompactionOutcome) -> None:
-    used = outcome.usage
-    entry = usage_counted("summary", outcome.calls, used.prompt_tokens, used.completion_tokens)
-    turns.add_usage(script, Turn(0, (), usage=used, spent=MoneySpent(calls=outcome.calls)), entry)
+def _count_usage(script: Assistant, spent: MoneySpent) -> None:
+    if spent.calls:
+        used = spent.usage
+        entry = usage_counted("summary", spent.calls, used.prompt_tokens, used.completion_tokens)
+        turns.add_usage(script, Turn(0, (), spent=spent), entry)

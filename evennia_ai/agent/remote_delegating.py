@@ -185,7 +185,7 @@ class _MessagePayment:
 
     def _note(self, usage: TokenUsage, cost_nano: int) -> None:
         self.turn.count(usage)
-        self.turn.spent.add(cost_nano, is_priced=True)
+        self.turn.spent.add(cost_nano, usage, is_priced=True)
         if self.wait is not None:
             remote_tasks.note_cost(self.wait, usage.total_tokens, cost_nano)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from evennia.utils import logger
 
 from evennia_ai import audit
-from evennia_ai.agent import outages, queueing, tracing
+from evennia_ai.agent import cap_notices, outages, queueing, tracing
 from evennia_ai.agent.failure_notices import (
     UNHEARD,
     cooling_line,
@@ -234,8 +235,8 @@ def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:
     is_silent = stop.reason is StopReason.NOOP
     note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
     if stop.limit is not None:
-        whom = turn.event.sender_name
-        outgoing.alert_staff(notices.reached(str(script.obj.key), whom, stop.limit, stop.detail))
+        facts = str(script.obj.key), turn.event.sender_name, stop.limit, stop.detail
+        cap_notices.tell(script, stop.limit, partial(notices.reached, *facts))
     if turn.event.kind == TASK:
         task_waits.end(turn.event, "" if is_silent else _last_act(turn), held=turn.held)
         return
@@ -289,9 +290,8 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     counted = f"{errors} of {limit} errors in a row" if counts else "it locks nobody"
     detail = f"{stop.reason.value}, {stop.detail} ({counted})"
     whom, errors_left = turn.event.sender_name, limit - errors if counts else None
-    outgoing.alert_staff(
-        notices.failed(str(script.obj.key), whom, ending, stop, errors_left, detail)
-    )
+    facts = str(script.obj.key), whom, ending, stop, errors_left, detail
+    cap_notices.tell(script, stop.limit, partial(notices.failed, *facts))
 
 
 def _waiting(turn: Turn) -> str:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, require, require_found
+from evennia_ai.api.people import dbref_of
 from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result, control
 from evennia_ai.operations.audit import log
-from evennia_ai.operations.budget import caps
+from evennia_ai.operations.budget import usage
+from evennia_ai.operations.budget.players import PlayerBudget, budget_of_player, find_player
+from evennia_ai.operations.budget.raising import raise_budget, raise_player_budget
 from evennia_ai.operations.peers import overview
 
 RECORD = Tag("Record", "The audit log, and the state of an assistant at any time.")
+PLAYER = "people/<ai_person:person>/"
 USE = Tag("Usage", "Usage, and circuit breakers of the services.")
 
 
@@ -18,6 +22,21 @@ def _record(call: Call) -> Result:
     before, limit = call.query.get("before"), limit_of(call.query)
     events = tuple(call.query.get("event", ()))
     return log.audit_log(call.script, before=before, limit=limit, events=events)
+
+
+def _raise(call: Call) -> Result:
+    is_bench = call.body.get("is_bench", False)
+    cap, amount = call.body["cap"], str(call.body["amount"])
+    return raise_budget(call.script, cap, amount, call.by, is_bench=is_bench)
+
+
+def _player(call: Call) -> str:
+    return str(require_found(find_player(dbref_of(call.path["person"]))).data)
+
+
+def _raise_of_player(call: Call) -> Result:
+    cap, amount = call.body["cap"], str(call.body["amount"])
+    return raise_player_budget(_player(call), cap, amount, call.by)
 
 
 def _reset(call: Call) -> Result:
@@ -64,10 +83,44 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}usage/", "usage", "usage", USE),
-        lambda call: caps.usage(call.script),
+        lambda call: usage.usage(call.script),
         "See what an assistant used",
         "Model calls, tokens, tools, and how much of its caps is left.",
-        result=caps.Usage,
+        result=usage.Usage,
+    ),
+    Row(
+        Route("POST", f"{ONE}budget/raise/", "raise-budget", "raise budget", USE),
+        _raise,
+        "Raise a cap of an assistant",
+        "Until its day or month ends.",
+        body=requests.RaisedCap,
+        example={"cap": "tokens_per_day", "amount": 50_000},
+        answer={"message": "Ada: tokens_per_day is raised by 50,000, until the day ends."},
+    ),
+    Row(
+        Route("POST", "budget/raise/", "raise-game", "raise budget of the game", USE),
+        _raise,
+        "Raise a cap of the game",
+        "Of all assistants together, or of the test bench, until its day or month ends.",
+        body=requests.RaisedCapOfGame,
+        example={"cap": "cost_per_day", "amount": 1.5},
+        answer={"message": "The whole game: cost_per_day is raised by $1.50, until the day ends."},
+    ),
+    Row(
+        Route("GET", f"{PLAYER}budget/", "player-budget", "usage", USE),
+        lambda call: budget_of_player(_player(call)),
+        "See the budget of a player",
+        "How much of each cap the player has used, with all assistants together.",
+        result=PlayerBudget,
+    ),
+    Row(
+        Route("POST", f"{PLAYER}budget/raise/", "raise-player", "raise budget of a player", USE),
+        _raise_of_player,
+        "Raise a cap of a player",
+        "With all assistants together, until its day or month ends.",
+        body=requests.RaisedCap,
+        example={"cap": "tokens_per_day", "amount": 50_000},
+        answer={"message": "Mira: tokens_per_day is raised by 50,000, until the day ends."},
     ),
     Row(
         Route("GET", "peers/", "peers", "peers", USE),

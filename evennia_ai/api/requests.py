@@ -23,6 +23,7 @@ from evennia_ai.api.fields import (
     Word,
 )
 from evennia_ai.core.memory.recollection import MemoryKind
+from evennia_ai.core.settings.budget import CAPS
 from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.core.turn.goal_times import LONGEST_WHEN
@@ -86,6 +87,24 @@ class WhyStopped(StrictMapping):
     """The reason for an act."""
 
     reason = Text("Reason, for staff and the audit log.", max_length=500)
+
+
+class RaisedCap(StrictMapping):
+    """A cap, and how much is added to it until its period ends."""
+
+    cap = Word("The cap.", choices=list(CAPS), required=True)
+    amount = Number(
+        "Tokens, US dollars or model calls to add; 0 takes back all that was added in this period.",
+        min_value=0,
+        max_value=1e15,
+        required=True,
+    )
+
+
+class RaisedCapOfGame(RaisedCap):
+    """A cap of the game or of the test bench, and how much is added to it."""
+
+    is_bench = Flag("True: the cap of the test bench.", default=False)
 
 
 class NewGoal(StrictMapping):

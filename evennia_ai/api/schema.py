@@ -40,6 +40,7 @@ from evennia_ai.api.fields import StrictMapping
 from evennia_ai.api.problems import CODES
 from evennia_ai.api.results import components
 from evennia_ai.api.rows import Row
+from evennia_ai.core.settings.budget import CAPS
 from evennia_ai.operations.control import ASSISTANT, GAME
 from evennia_ai.operations.conversation.goals import KINDS, SETTERS, STATUSES
 from evennia_ai.operations.monitoring.capacity import STATES as BREAKERS
@@ -127,6 +128,7 @@ SETTINGS = {
         "MemoryKind": requests.KINDS,
         "TokenScope": SCOPES,
         "WhyHeld": [NEW, CHANGED],
+        "CapName": list(CAPS),
         "ProblemCode": sorted(set(CODES.values())),
     },
     "AUTHENTICATION_WHITELIST": None,

@@ -276,8 +276,8 @@ def _is_open(turn: Turn) -> bool:
 
 def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decision) -> None:
     limit = LIMITS[LimitKind(hit.kind)]
-    came = f"{decision.extension:g} {limit.unit} more" if decision.extension else "no more"
+    came = f"{limit.amount(decision.extension)} more" if decision.extension else "no more"
     if decision.reason is DecisionReason.CAP_CHANGED:
         came = "tried again"
-    detail = f"{hit.kind}, {hit.used:g} of {hit.cap:g} {limit.unit}: {came}, {decision.reason}"
+    detail = f"{hit.kind}, {limit.used_of(hit.used, hit.cap)}: {came}, {decision.reason}"
     script.work.decisions.note([event.number for event in turn.events], "limit", detail)

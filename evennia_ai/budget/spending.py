@@ -139,7 +139,7 @@ class MeteredPayment:
         name, price = self._model_named(sent_to)
         reservations = self._taken()
         estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
-        self.spent.add(cost_of(estimated, price), is_priced=price is not None)
+        self.spent.add(cost_of(estimated, price), estimated, is_priced=price is not None)
         for reservation in reservations:
             ledger.store().cut_off(reservation, self.account.clock(), model=name, price=price)
 
@@ -158,7 +158,7 @@ class MeteredPayment:
         reservations = self._taken()
         estimated = sum((each.estimate.usage for each in reservations), TokenUsage())
         used = counted(usage, estimated)
-        self.spent.add(cost_of(used, price), is_priced=price is not None)
+        self.spent.add(cost_of(used, price), used, is_priced=price is not None)
         parts = parts_of(used, self.account.shares).values()
         for reservation, part in zip(reservations, parts, strict=True):
             ledger.store().settle(reservation, part, self.account.clock(), model=name, price=price)
@@ -189,9 +189,11 @@ class MeteredPayment:
         reservation = ledger.store().reserve(billing, estimate, account.config, account.clock())
         self._held.append(reservation)
         for warning in reservation.warnings:
-            about, whose = account.name or "game", f"{Scope.PLAYER} {person}"
-            text = warning.replace(whose, f"{Scope.PLAYER} {key_of(person)}", 1)
-            outgoing.alert_staff(nearly_used_up(text, about))
+            whose, name = f"{Scope.PLAYER} {person}", f"{Scope.PLAYER} {key_of(person)}"
+            about = account.name if warning.startswith(Scope.ASSISTANT) else Scope.GAME.value
+            if warning.startswith(whose):
+                about = name
+            outgoing.alert_staff(nearly_used_up(warning.replace(whose, name, 1), about))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from evennia_ai.commands.tables import allowed, explain, takes
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.budget import caps
+from evennia_ai.operations.budget.usage import usage
 from evennia_ai.operations.result import Result
 from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.tools import running as tools
@@ -70,7 +70,7 @@ class CmdAiExec(StaffCommand):
     def _log(self, script: AssistantScript) -> None:
         if not self.may("usage", script):
             return
-        used = caps.usage(script).data
+        used = usage(script).data
         rows = [_call_row(entry) for entry in reversed(used.executions)]
         foot = "\n".join(
             f"  {name}: {counted(counts['calls'], 'calls')}, {counted(counts['errors'], 'errors')}"

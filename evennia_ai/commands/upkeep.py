@@ -10,8 +10,10 @@ from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, control, guarding
-from evennia_ai.operations.budget import caps
-from evennia_ai.operations.budget.caps import budget_of, raise_budget
+from evennia_ai.operations.budget.caps import budget_of
+from evennia_ai.operations.budget.players import budget_of_player, find_player
+from evennia_ai.operations.budget.raising import raise_budget, raise_player_budget
+from evennia_ai.operations.budget.usage import cost_text, usage
 from evennia_ai.operations.control import BreakerRow
 from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.operations.models.choosing import Report, loading_hint
@@ -21,7 +23,7 @@ from evennia_ai.operations.settings.checks import doubts, problems_of_game
 from evennia_ai.operations.tools import held_back, running
 
 RESET = "reset"
-GAME = "game"
+GAME, PLAYER = "game", "player"
 HELD, ALLOW = "held", "allow"
 OPEN_FILE = "Other users of this machine can read {0}, which holds passwords. Type: chmod 600 {0}"
 
@@ -33,13 +35,19 @@ def _breaker_row(breaker: BreakerRow) -> tuple[object, ...]:
     return breaker["name"], breaker["scope"], breaker["state"], until, failed
 
 
-def usage_lines(usage: Result) -> list[str]:
+def _player_in(name: str) -> str:
+    """The player's name in "player tom", else "": a lone "player" is an assistant's."""
+    word, _, player = name.strip().partition(" ")
+    return player.strip() if word.casefold() == PLAYER else ""
+
+
+def usage_lines(used: Result) -> list[str]:
     """Usage as lines: by period, by player and by tool."""
-    data = usage.data
-    lines = [usage.message]
+    data = used.data
+    lines = [used.message]
     for span, total in data.totals.items():
-        used = f"{counted(total['calls'], 'calls')}, {total['tokens']:,} tokens"
-        lines.append(f"  {span:<9} {used}, {caps.cost_text(total)}")
+        tokens = f"{counted(total['calls'], 'calls')}, {total['tokens']:,} tokens"
+        lines.append(f"  {span:<9} {tokens}, {cost_text(total)}")
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
@@ -114,7 +122,7 @@ class UpkeepWords(WordCommand):
     def _usage(self, name: str) -> None:
         script = self.pick(name) if self.may("usage") else None
         if script is not None:
-            self.show_long("\n".join(usage_lines(caps.usage(script))))
+            self.show_long("\n".join(usage_lines(usage(script))))
 
     @subcommand(
         "assistant breakers [<name>], assistant breakers <name> reset <breaker>",
@@ -192,13 +200,13 @@ class UpkeepWords(WordCommand):
             self.show_long(f"{operations.memory_status(script).message}\n{more}")
 
     @subcommand(
-        "assistant budget [<name>], assistant budget game, assistant budget <name> | game raise "
-        "<cap> <amount>",
+        "assistant budget [<name>], assistant budget game, assistant budget player <player>, "
+        "assistant budget <name> | game | player <player> raise <cap> <amount>",
         "Tokens and money used, by whom, and the caps. Raise allows more until the day or month of "
-        "that cap ends.",
+        "that cap ends; 0 takes back what was allowed.",
     )
     def _budget(self, rest: str) -> None:
-        """Run `budget`, `budget ada`, `budget game`, `budget ada raise tokens_per_day 50000`."""
+        """Run `budget`, `budget ada`, `budget player tom`, `budget game raise cost_per_day 1`."""
         words = rest.split()
         # Not the first word, which is a name and may be "Raise".
         if "raise" in (word.casefold() for word in words[1:]):
@@ -207,6 +215,9 @@ class UpkeepWords(WordCommand):
             return
         elif rest.casefold() == GAME:
             self.show(budget_of(None))
+        elif player := _player_in(rest):
+            match = find_player(player)
+            self.show(budget_of_player(match.data) if match.ok else match)
         elif (script := self.pick(rest)) is not None:
             self.show(budget_of(script))
 
@@ -215,7 +226,15 @@ class UpkeepWords(WordCommand):
             self.show_usage()
             return
         name, cap, amount = " ".join(words[:-3]), words[-2].casefold(), words[-1]
+        if player := _player_in(name):
+            self._raise_budget_of(player, cap, amount)
+            return
         is_of_game = name.casefold() == GAME
         script = None if is_of_game else self.pick_for(name, "raise budget")
         if script is not None or (is_of_game and self.may("raise budget of the game")):
             self.show(raise_budget(script, cap, amount, self.by))
+
+    def _raise_budget_of(self, player: str, cap: str, amount: str) -> None:
+        if self.may("raise budget of a player"):
+            match = find_player(player)
+            self.show(raise_player_budget(match.data, cap, amount, self.by) if match.ok else match)

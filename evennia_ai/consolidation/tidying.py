@@ -52,7 +52,7 @@ async def compact(night: NightWork) -> bool:
     outcome = await running
     night.fence.check()
     if not outcome:
-        asker.tokens += outcome.usage.total_tokens
+        asker.tokens += outcome.spent.usage.total_tokens
         raise PutOffError(outcome.detail)
     night.note_kept(values)
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -11,12 +12,14 @@ from evennia.accounts.models import AccountDB
 from evennia.commands.cmdsethandler import import_cmdset
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
+from evennia.utils.search import search_object
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.lookalikes import mistaken_for, outlines, voice_of_game
 from evennia_ai.core.text.cleaning import one_line, strip_control
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.messages.lines import plain
 from evennia_ai.operations.result import Result
 from evennia_ai.runtime import names
@@ -30,6 +33,7 @@ from evennia_ai.runtime.rights import knows_key as knows_key
 from evennia_ai.runtime.rights import name_before as name_before
 from evennia_ai.runtime.tagged import ANY_TAG, TAG_CATEGORY, scripts_with, tag_of
 
+_ID = re.compile(r"\*?#\d{1,18}")
 BODY_OF_ACCOUNT = "assistant_body"
 ALIAS = "alias"  # Evennia's `db_tagtype` of the tags that are aliases
 LONGEST_NAME = 60  # characters
@@ -230,6 +234,24 @@ def _clash_message(name: str, kind: str, other: str) -> str:
         f"{name} looks like {other}, the name of {kind}, and people would confuse them; "
         "choose another name."
     )
+
+
+def persons_called(name: str) -> set[str]:
+    """The ids of the people that a name or an id of a character or an account may mean.
+
+    An account comes first; an id means its player, also one who is gone.
+    """
+    if _ID.fullmatch(name):
+        being = find_being(name)
+        return {name if being is None else person_of(being)}
+    account = AccountDB.objects.filter(username__iexact=name).first()
+    beings = [account] if account is not None else list(search_object(name, exact=True))
+    return {person_of(being) for being in beings if not _is_room(being)}
+
+
+def _is_room(being: GameObject) -> bool:
+    # A character without a location whose player is logged out has an account, unlike a room.
+    return hasattr(being, "location") and being.location is None and not being.has_account
 
 
 def characters_like(outlines: Collection[str]) -> Iterator[Any]:

@@ -216,13 +216,18 @@ class Asker:
             raise PutOffError(f"the night's token_budget of {self.most_tokens} has no room for it")
         self._count_call(size)
         tools = tuple(setup.specs.values())
-        call = self._metered.ask(messages, tools, purpose=purpose, **self._call_options(size))
+        metered, context_type = self._metered, setup.inputs.context.context_type
+        call = metered.ask(messages, tools, purpose=purpose, **self._call_options(size))
         try:
             reply: Reply = await call.addTimeout(DEADLINE_SECONDS, self.script.clock)
         except DeadlineError:
             raise ModelTimeoutError(f"no answer within {DEADLINE_SECONDS:g} s") from None
-        # Before the fence: the call was paid for, even if the assistant was stopped meanwhile.
-        self._record_usage(reply, size, setup.inputs.context.context_type, purpose)
+        finally:
+            # Also of a call that was cut off or whose assistant was stopped meanwhile.
+            if self.turn is None and metered.spent.calls:
+                self._count_usage(metered.spent, context_type, purpose)
+        # Before the fence: the call was paid for.
+        self._record_call(reply, size, context_type, purpose)
         self.fence.check()
         return reply
 
@@ -243,10 +248,22 @@ class Asker:
             return MeteredClient(self.script, self.client, shares=self.shares)
         return MeteredClient(self.script, self.client, self.turn.payer, spent=self.turn.spent)
 
-    def _record_usage(
+    def _count_usage(self, spent: MoneySpent, context_type: ContextType, purpose: str) -> None:
+        """Count what calls outside a turn used."""
+        used = spent.usage
+        event = usage_counted(
+            purpose,
+            spent.calls,
+            used.prompt_tokens,
+            used.completion_tokens,
+            context=context_type,
+        )
+        turns.add_usage(self.script, Turn(0, (), spent=spent), event)
+
+    def _record_call(
         self, reply: Reply, size: int, context_type: ContextType, purpose: str
     ) -> None:
-        """Count the tokens of a call, and note it for `assistant why`."""
+        """Count the tokens of a call for the night or the turn, and note it for `assistant why`."""
         script, used = self.script, reply.usage
         # Some services report no usage: the prompt's estimate is better than nothing.
         tokens = (used.prompt_tokens or size) + used.completion_tokens
@@ -257,11 +274,6 @@ class Asker:
         if self.turn is not None:
             # The turn reports all of its calls when it ends.
             self.turn.count(used)
-            return
-        event = usage_counted(
-            purpose, 1, used.prompt_tokens, used.completion_tokens, context=context_type
-        )
-        turns.add_usage(script, Turn(0, (), usage=used, spent=MoneySpent(calls=1)), event)
 
     def _call_options(self, size: int) -> dict[str, Any]:
         """Options that limit the answer to the remaining budget.

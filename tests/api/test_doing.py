@@ -1,11 +1,13 @@
 """Changes over the API take effect in the game."""
 
+from django.test.utils import override_settings
 from evennia.objects.objects import DefaultObject
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
 from evennia_ai.core.text.plain_data import LONGEST_VALUE
 from evennia_ai.llm.scripted import completion
+from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
 from tests.shell.game_npcs import Guard
@@ -44,6 +46,44 @@ class TestQuestions(ApiTest):
         number = self.get("questions/")["questions"][0]["number"]
         self.fault(404, "POST", f"questions/{number}/answer/", {"answer": "yes"}, who="player")
         assert self.lamp.location == self.room1
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG={"player": {"tokens_per_day": 2000}})
+class TestCaps(ApiTest):
+    """Caps are raised over the API as by `assistant budget`."""
+
+    def raised(self, path: str, amount: float = 50.0, **more: object) -> str:
+        body = {"cap": "tokens_per_day", "amount": amount, **more}
+        answer = self.call("POST", f"{path}budget/raise/", body)
+        assert 200 == answer.status_code, answer.content
+        return str(answer.json()["message"])
+
+    def test_caps_are_raised_and_taken_back(self) -> None:
+        mira = f"people/account-{self.mira.account.pk}/"
+        name = str(self.mira.account.key)
+        for path, whose, more in (
+            ("assistants/Ada/", "Ada", {}),
+            ("", "The whole game", {}),
+            ("", "The test bench", {"is_bench": True}),
+            (mira, name, {}),
+            (f"people/object-{self.mira.pk}/", name, {}),
+        ):
+            with self.subTest(whose=whose):
+                text = self.raised(path, **more)
+                assert f"{whose}: tokens_per_day is raised by 50, until the day ends." == text
+                assert "that was added is gone" in self.raised(path, 0, **more)
+
+    def test_the_budget_of_a_player(self) -> None:
+        path = f"people/account-{self.mira.account.pk}/"
+        self.raised(path, 500)
+        data = self.get(f"{path}budget/")
+        assert (person_of(self.mira), str(self.mira.account.key)) == (data["person"], data["name"])
+        row = next(each for each in data["standings"] if each["name"] == "tokens_per_day")
+        assert (2500, 500) == (row["cap"], row["granted"])
+        self.fault(404, "GET", "people/account-99999/budget/")
+        body = {"cap": "tokens_per_day", "amount": -5}
+        self.fault(400, "POST", f"{path}budget/raise/", body)
+        self.fault(400, "POST", f"{path}budget/raise/", {"cap": "tokens", "amount": 5})
 
 
 class TestSettings(ApiTest):

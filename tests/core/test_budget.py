@@ -187,6 +187,22 @@ def test_r26_a_call_passes_only_where_there_is_room(
     assert exceeded(standing(used, cap, granted + int(hit.amount)), 10, reserve) is None
 
 
+@pytest.mark.parametrize(
+    ("amount", "missing"),
+    [
+        pytest.param(0.0197, 19_669_001, id="a fraction of a cent"),
+        pytest.param(0.5, 400_000_000, id="a tenth of the cap"),
+        pytest.param(1.24, 1_230_000_001, id="dollars"),
+    ],
+)
+def test_a_yes_grants_what_is_shown_in_the_question(amount: float, missing: int) -> None:
+    """A question showed $0.0197, and a yes granted another amount."""
+    cap = 5 * 10**9 if amount == 0.5 else 10**6
+    hit = exceeded(standing(cap + missing, cap, name="cost_per_day"), 0, 0)
+    assert hit is not None
+    assert amount == hit.amount
+
+
 def test_money_is_told_in_dollars() -> None:
     hit = exceeded(standing(2_500_000_000, 2 * 10**9, name="cost_per_day"), 10**9, 0)
     assert hit is not None

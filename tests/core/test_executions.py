@@ -100,7 +100,7 @@ class TestFactOfATick:
     def test_what_it_did_and_used(self) -> None:
         turn = make_turn()
         turn.acts = ["look", "say"]
-        turn.usage, turn.spent = TokenUsage(10, 3), MoneySpent(calls=2)
+        turn.spent = MoneySpent(calls=2, usage=TokenUsage(10, 3))
         event = executions.tick_completed(turn, "answered", stop="terminal_tool", seconds=1.5)
         expected = {
             "tick_number": 3,

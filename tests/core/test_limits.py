@@ -144,7 +144,8 @@ def test_f2_a_no_tells_what_is_needed_to_decide(
     """Staff read the value, the reason, the settings to change, and whether there are results."""
     limit = LIMITS[kind]
     text = denial_text(kind, 1234, "player *#3 2026-11", reason, has_partial=has_partial)
-    assert text.startswith(f"limit {kind.value} reached: 1,234 {limit.unit} ")
+    assert text.startswith(f"limit {kind.value} reached: {limit.amount(1234)} ")
+    assert limit.amount(1234) in ("$1,234.00", f"1,234 {limit.unit}")
     is_games = kind.startswith(MONEY)
     is_nobody = is_games and reason is DecisionReason.NO_OPERATOR
     why = "nobody who may raise the cap of a player is there" if is_nobody else reason.text
@@ -196,7 +197,7 @@ def test_the_mode_in_force_is_not_advised(modes: str, reason: DecisionReason) ->
         pytest.param(": 3 delegates at one time (", "delegates_at_once", 3, id="at one moment"),
         pytest.param(": 1 hop a chain (", "agent_hops", 1, id="one"),
         pytest.param(": 25 turns without a person (", "own_turns", 25, id="alone"),
-        pytest.param(": 0.35 US dollars a day (", "cost.cost_per_day", 0.35, id="money"),
+        pytest.param(": $0.35 a day (", "cost.cost_per_day", 0.35, id="money"),
     ],
 )
 def test_the_words_of_a_value(words: str, kind: str, cap: float) -> None:
@@ -253,9 +254,9 @@ def test_c2_a_question_names_what_a_yes_grants(
             id="the game",
         ),
         pytest.param(
-            "The cap on US dollars a month of the player Tom leaves too little: 0.34 of 0.35 US "
-            "dollars of this month are used, and I am at work. May I have 0.0025 US dollars more, "
-            "until the month ends?",
+            "The cap on US dollars a month of the player Tom leaves too little: $0.34 of $0.35 "
+            "of this month are used, and I am at work. May I have $0.0025 more, until the month "
+            "ends?",
             "cost.cost_per_month",
             (0.34, 0.35, 0.0025),
             "",

@@ -103,6 +103,30 @@ def test_a_notice_says_whose_cap_was_reached(kind: LimitKind, scope: str, words:
     assert f"it reached the limit of {words}. " in failed.line
 
 
+@pytest.mark.parametrize(
+    ("scope", "owner"),
+    [
+        ("player *#2 2026-11-28", "player *#2"),
+        ("game 2026-11-28", "game"),
+        ("all_games 2026-11-28", "game"),
+        ("assistant ada 2026-11-28", "Ada"),
+    ],
+)
+def test_a_notice_names_the_command_for_the_owner_of_the_cap(scope: str, owner: str) -> None:
+    hit = LimitReachedError(LimitKind.TOKENS_PER_DAY, used=5, cap=5, amount=5, scope=scope)
+    notice = notices.reached("Ada", "Tom", hit, "")
+    assert notice.line.endswith(f"To change that: assistant budget {owner}")
+
+
+def test_a_notice_counts_the_answers_since_the_last_one() -> None:
+    hit = LimitReachedError(LimitKind.TOKENS_PER_DAY, used=5, cap=5, amount=5, scope="game")
+    line = notices.reached("Ada", "Tom", hit, "", times=7).line
+    assert "of the whole game, 7 times since the last notice, and told Tom" in line
+    stop = Stop(StopReason.LLM_ERROR, limit=hit)
+    line = notices.failed("Ada", "Tom", "was told", stop, None, "", times=7).line
+    assert "of the whole game, 7 times since the last notice. Tom was told." in line
+
+
 def test_a_cause_that_is_a_sentence_ends_once() -> None:
     notice = notices.rests("Ada", "in 30 s", "Tom was told", "HTTP 404: No such deployment.")
     assert "No such deployment. Further problems" in notice.detail

@@ -7,7 +7,7 @@ from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.audit_events import audit_event
 from evennia_ai.core.turn import trace
 from evennia_ai.core.turn.react import Stop, StopReason
-from evennia_ai.core.turn.turn import MoneySpent, Turn
+from evennia_ai.core.turn.turn import MoneySpent, TokenUsage, Turn
 from tests.core.samples import make_heard
 from tests.core.test_decision_traces import IGNORED
 
@@ -101,6 +101,7 @@ def test_a_row_is_columns() -> None:
 
 def test_what_calls_cost_adds_up() -> None:
     spent = MoneySpent()
-    spent.add(5, is_priced=True)
-    spent.add(0, is_priced=False)
+    spent.add(5, TokenUsage(30, 9), is_priced=True)
+    spent.add(0, TokenUsage(), is_priced=False)
     assert (5, 1, 2) == (spent.nano, spent.unpriced, spent.calls)
+    assert TokenUsage(30, 9) == spent.usage

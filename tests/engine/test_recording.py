@@ -12,7 +12,7 @@ from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
-from evennia_ai.core.turn.turn import Turn
+from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.engine import tick
 from evennia_ai.engine.ports import Ports, Prompt, Reply
 from evennia_ai.engine.recording import RecordedCall, RecordedTurn, ToolUse, TurnRing
@@ -76,7 +76,7 @@ def calls_that_cost(*costs: tuple[int, bool]) -> list[RecordedCall]:
 
     def pay(tools: Sequence[ToolSpec]) -> None:
         nano, is_priced = next(left)
-        ringed.stage.turn.spent.add(nano, is_priced=is_priced)
+        ringed.stage.turn.spent.add(nano, TokenUsage(), is_priced=is_priced)
 
     ringed.stage.model.on_ask = pay
     return [step for step in ringed.play().steps if isinstance(step, RecordedCall)]

@@ -78,6 +78,12 @@ LOOKS = (
     Row("assistant budget game", "usage", "The whole game"),
     Row("assistant budget {a} raise tokens_per_day 5", "raise budget", "is raised by 5"),
     Row("assistant budget game raise tokens_per_day 5", "raise budget of the game", "raised by 5"),
+    Row("assistant budget player *#1", "usage", "by assistant"),
+    Row(
+        "assistant budget player *#1 raise tokens_per_day 5",
+        "raise budget of a player",
+        "is raised by 5",
+    ),
     Row("assistant breakers {a}", "show breakers", "llm:scripted"),
     Row("assistant breakers {a} reset llm:scripted", "reset breaker of the game", "llm:scripted"),
     Row("assistant breakers {a} reset tool:none", "reset breaker", "", EXISTING),

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any
 from unittest import mock
 
+import pytest
 from django.core import checks
 from django.db import connection
 from django.test.utils import override_settings
@@ -15,10 +16,11 @@ from evennia_ai.commands import CmdAssistant
 from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.safety.prices import Price
 from evennia_ai.core.turn.turn import TokenUsage
-from evennia_ai.errors import LedgerAwayError
+from evennia_ai.errors import LedgerAwayError, LimitReachedError
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.operations.budget import caps
-from evennia_ai.operations.budget.caps import budget_of, raise_budget, today_of
+from evennia_ai.operations.budget import usage
+from evennia_ai.operations.budget.caps import budget_of, today_of
+from evennia_ai.operations.budget.raising import raise_budget
 from evennia_ai.operations.result import ProblemKind
 from tests.recorded import record_of
 from tests.shell.ledger_case import OPEN, need
@@ -115,20 +117,20 @@ class TestShown(BudgetTest):
 
     def test_what_is_known_of_the_price_is_shown(self) -> None:
         self.use(1000, self.tom, None)
-        assert "unknown in all" in caps.usage(self.ada_script).message
+        assert "unknown in all" in usage.usage(self.ada_script).message
         assert any("1 call, 1,000 tokens, unknown" in line for line in self.usage())
         self.use(50_000, self.tom, TEN_DOLLARS)
         assert any("51,000 tokens, $0.50 + unknown" in line for line in self.usage())
         assert "$0.50 + unknown" in budget_of(self.ada_script).message
 
     def test_a_ledger_that_goes_away_meanwhile_is_no_internal_error(self) -> None:
-        with mock.patch.object(caps, "read_total", side_effect=LedgerAwayError("it is away")):
-            result = caps.usage(self.ada_script)
+        with mock.patch.object(usage, "read_total", side_effect=LedgerAwayError("it is away")):
+            result = usage.usage(self.ada_script)
         assert (ProblemKind.UNAVAILABLE, {}) == (result.problem, result.data.totals)
         assert "That is unknown: it is away." == result.message
 
     def usage(self) -> list[str]:
-        return usage_lines(caps.usage(self.ada_script))
+        return usage_lines(usage.usage(self.ada_script))
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
         reservation = ledger.store().reserve(
@@ -236,3 +238,93 @@ class TestCheck(BudgetTest):
         assert [] == check_tables(None, databases=["default"])
         with one_by_one():
             assert not budget_of(self.ada_script).ok
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG={"player": {"tokens_per_day": 2000}})
+class TestOnePlayer(BudgetTest):
+    """The budget of one player, with all assistants together."""
+
+    def shown(self, line: str, person: Any = None) -> str:
+        return self.told(line, person).replace("TestAccount2", "Mira")
+
+    def test_it_is_shown(self) -> None:
+        self.use(600, self.mira, None)
+        self.use(200, self.mira, TEN_DOLLARS, name="Edda")
+        self.use(150, self.tom, TEN_DOLLARS)
+        for name in ("TestAccount2", str(self.mira.key), person_of(self.mira)):
+            shown = self.shown(f"budget player {name}").splitlines()
+            assert "Mira  " == shown[0][:6]
+            assert "  today                  800 tok       2,000   in 09:12" == shown[1]
+            assert "  month        $0.0020 + unknown      no cap   on 1 Dec" == shown[2]
+            assert "  by assistant ada 75 %   edda 25 %" == shown[-2]
+            assert "Of 1 call this month the price is not known: EVENNIA_AI_PRICES" == shown[-1]
+
+    def test_a_cap_that_one_assistant_lowers_is_shown_and_can_be_raised(self) -> None:
+        self.ada_script.db.budget_config = {"player": {"cost_per_day": 0.5}}
+        shown = self.shown("budget player TestAccount2")
+        assert "With Ada" in shown
+        assert "$0.50" in shown
+        line = "budget player TestAccount2 raise cost_per_day 0.25"
+        assert "Mira: cost_per_day is raised by $0.25, until the day ends." in self.shown(line)
+        assert "$0.75" in self.shown("budget player TestAccount2")
+        line = "budget player TestAccount2 raise cost_per_month 1"
+        assert "Mira has no cap cost_per_month: there is nothing to raise." in self.shown(line)
+
+    def test_a_raise_lets_that_player_go_on_and_nobody_else(self) -> None:
+        self.use(1990, self.mira)
+        ledger.store().flush()
+        config = ledger.config_for({})
+        for mira_may in (False, True):
+            for person, may in ((self.mira, mira_may), (self.tom, True)):
+                billing = ledger.BillingContext("Ada", person_of(person))
+                if may:
+                    held = ledger.store().reserve(billing, need(100, 1), config, HALF_PAST_TWO)
+                    ledger.store().release(held, HALF_PAST_TWO)
+                else:
+                    with pytest.raises(LimitReachedError):
+                        ledger.store().reserve(billing, need(100, 1), config, HALF_PAST_TWO)
+            self.shown("budget player TestAccount2 raise tokens_per_day 1000")
+
+    def test_it_is_recorded_in_the_log_of_the_game(self) -> None:
+        """With the player's id for a subject, which has no log, it was stored nowhere."""
+        self.shown("budget player TestAccount2 raise tokens_per_day 1000")
+        account = f"player {person_of(self.mira)} 2026-11-21"
+        ((event, subject, facts),) = self.recorded
+        assert ("budget_raised", "game", account) == (event, subject, facts["account"])
+
+    def test_only_owners_raise_it(self) -> None:
+        line = "budget player TestAccount2 raise tokens_per_day 1000"
+        assert "Only" not in self.shown(line, self.tom)
+        assert "'assistant budget' is for staff." in self.shown(line, self.mira)
+        for each in (self.tom, self.tom.account):
+            each.permissions.clear()
+            each.permissions.add("Builder")
+        self.tom.account.is_superuser = False
+        assert "raise budget of a player needs perm(Admin)." in self.shown(line)
+
+    def test_who_is_nobody_is_told(self) -> None:
+        for line in ("budget player Nobody", "budget player *#999 raise tokens_per_day 5"):
+            assert "There is no player called" in self.shown(line)
+
+
+@override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
+class TestTakenBack(BudgetTest):
+    def test_a_raise_is_taken_back(self) -> None:
+        """Who added 100 dollars in place of one had to live with it until the day ended."""
+        self.told("budget Ada raise tokens_per_day 50000")
+        self.told("budget Ada raise tokens_per_day 500")
+        told = self.told("budget Ada raise tokens_per_day 0")
+        assert "Ada: tokens_per_day is as it was set; 50,500 that was added is gone." in told
+        assert "granted" not in budget_of(self.ada_script).message
+        event, subject, facts = self.recorded[-1]
+        assert ("budget_taken_back", "ada", 50_500) == (event, subject, facts["amount"])
+        told = self.told("budget Ada raise tokens_per_day 0")
+        assert "Ada: nothing was added to tokens_per_day; it is as it was set." in told
+
+    def test_undo_says_how(self) -> None:
+        self.told("budget Ada raise cost_per_month 5")
+        told = self.told("undo Ada")
+        assert "To end that now: assistant budget Ada raise <cap> 0." in told, told
+        self.told("budget Ada raise cost_per_month $0.00")
+        assert "no cap" not in budget_of(self.ada_script).message.splitlines()[2]
+        assert "granted" not in budget_of(self.ada_script).message

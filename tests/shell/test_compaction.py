@@ -23,6 +23,7 @@ from evennia_ai.errors import ModelReplyError, ToolError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory.consent import prompt_has_unstorable_words
 from evennia_ai.messages import incoming
+from evennia_ai.operations.budget.caps import used_ever
 from evennia_ai.runtime import services, state, turns
 from tests.shell.compaction_case import SECRET, TOLD, CompactionCase, turn_of
 from tests.shell.support import NOT_A_COMPLETION, pump, whispers
@@ -34,7 +35,7 @@ class TestSuccess(CompactionCase):
         assert outcome
         expected = [summary_message("Tom asked ten times about storms."), *self.history[30:]]
         assert expected == self.stored()
-        assert (1, TokenUsage(900, 80)) == (outcome.calls, outcome.usage)
+        assert (1, TokenUsage(900, 80)) == (outcome.spent.calls, outcome.spent.usage)
 
     def test_what_the_model_is_asked(self) -> None:
         self.compact(completion("Storms."))
@@ -185,7 +186,7 @@ class TestPrivate(CompactionCase):
         """A finished summary of the open part is dropped, too."""
         (outcome,) = self.compact(completion("Storms."), NOT_A_COMPLETION)
         assert not outcome
-        assert 2 == outcome.calls
+        assert 2 == outcome.spent.calls
         assert self.history == self.stored()
 
     def _answer_each(self, answers: dict[str | None, str]) -> dict[str | None, str]:
@@ -225,10 +226,18 @@ class TestFailure(CompactionCase):
 
     def test_tokens_of_a_failure_are_counted(self) -> None:
         (outcome,) = self.compact(completion("", usage=TOLD))
-        assert TokenUsage(900, 80) == outcome.usage == self.ada_script.work.usage
+        assert TokenUsage(900, 80) == outcome.spent.usage == self.ada_script.work.usage
+
+    def test_one_that_no_cap_allows_is_no_call(self) -> None:
+        """`assistant status` counted it, though nothing was sent."""
+        caps = {"assistant": {"tokens_per_day": 10}}
+        state.write(self.ada_script, budget_config=caps)
+        (outcome,) = self.compact(completion("Storms."))
+        assert "tokens_per_day" in outcome.detail
+        assert (0, []) == (self.ada_script.work.calls, self.model.bodies)
 
     def test_a_model_that_hangs(self) -> None:
-        """The deadline is for all calls together."""
+        """The deadline is for all calls together; what was sent counts."""
         outcomes = self.compact()
         assert math.inf == self.ada_script.work.compact_after
         self.clock.advance(DEADLINE_SECONDS)
@@ -236,6 +245,8 @@ class TestFailure(CompactionCase):
         assert ["no summary within 120 s"] == [outcome.detail for outcome in outcomes]
         assert 1 == self.model.cancelled
         assert self.history == self.stored()
+        work = self.ada_script.work
+        assert (1, work.usage.total_tokens) == used_ever(self.ada_script)
 
     def test_a_stop_hangs_up(self) -> None:
         """The next compaction need not wait."""

@@ -149,6 +149,38 @@ class TestTheGames(CapsTest):
         assert ([], "unattended") == (self.raised, self.denied[-1]["reason"])
 
 
+class TestNotices(CapsTest):
+    """Staff are told of a used-up cap once an hour, not for each message that it ends."""
+
+    def notices(self) -> list[str]:
+        return [line for line in lines_shown(self.ann.account) if "reached the limit of" in line]
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game"))
+    def test_staff_are_told_once_an_hour_with_a_count(self) -> None:
+        state.write(self.ada_script, safety_config={"on_limit": {"mode": "unattended"}})
+        self.come_online(self.ann.account)
+        self.talk(20)
+        (line,) = self.notices()
+        assert "of the whole game. Mira was told. Look: assistant budget game" in line, line
+        before = len(self.denied)
+        assert before > 5
+        self.clock.advance(3600)
+        self.talk(1)
+        line, again = self.notices()[-1], f"{before} times since the last notice"
+        assert f"of the whole game, {again}. Mira was told." in line, line
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("player"))
+    def test_the_notice_names_the_command_for_the_player(self) -> None:
+        state.write(self.ada_script, safety_config={"on_limit": {"mode": "unattended"}})
+        self.come_online(self.ann.account)
+        self.talk(20)
+        (line,) = self.notices()
+        command = f"assistant budget player {self.mira.account.key}"
+        assert f"of each player. {self.mira.key} was told. Look: {command}" in line, line
+        near = next(each for each in lines_shown(self.ann.account) if "nearly used up" in each)
+        assert f"Look: {command}" in near
+
+
 class TestOthers(CapsTest):
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("player"))
     def test_hole_d21_a_players_cap_is_an_owners_to_raise(self) -> None:

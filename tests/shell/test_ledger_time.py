@@ -112,6 +112,22 @@ class TestWarnings(LedgerTest):
         tomorrow = self.reserve(config, at=NOON + DAY, wanted=need(500, 400))
         assert 1 == len(tomorrow.warnings)
 
+    def test_an_answer_that_may_be_shorter_does_not_count_in_full(self) -> None:
+        """The first message of a day warned of a small cap, of which it used a fiftieth."""
+        for caps in ({"tokens_per_day": 100}, {"cost_per_day": 0.001}):
+            config, price = capped("player", **caps), self.price(10)
+            wanted = need(10, 500, least=10, price=price)
+            assert [] == self.reserve(config, wanted=wanted).warnings
+            self.store.drop()
+            BudgetTotal.objects.all().delete()
+            earlier = self.reserve(config, wanted=need(75, 0, price=price))
+            self.store.settle(earlier, TokenUsage(75, 0), NOON)
+            wanted = need(10, 500, least=5, price=price)
+            (text,) = self.reserve(config, wanted=wanted).warnings
+            assert "90 of 100 tokens" in text or "$0.0009 of $0.0010" in text, text
+            self.store.drop()
+            BudgetTotal.objects.all().delete()
+
     def test_of_the_test_bench_in_the_games_log(self) -> None:
         """The call is billed to no assistant."""
         config = capped("bench", tokens_per_day=100)

@@ -3,6 +3,7 @@
 from typing import Any
 from unittest import mock
 
+import pytest
 from django.test.utils import override_settings
 
 from evennia_ai import operations
@@ -14,6 +15,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import span_of
+from evennia_ai.operations.turns.traces import cost_of
 from tests.shell.listening import HearingTest
 from tests.shell.support import calls, pump, says, whispers
 
@@ -139,6 +141,21 @@ class TestKept(TraceTest):
         assert [] == self.rows()
         assert "This game keeps no trace" in self.why("yesterday")
         assert "I answered." in self.why("")
+
+
+@pytest.mark.parametrize(
+    ("nano", "unpriced", "words"),
+    [
+        (0, 0, "for free"),
+        (0, 1, "at an unknown price"),
+        (50_000, 0, "for <$0.0001"),
+        (1_500_000, 0, "for $0.0015"),
+        (1_500_000, 1, "for $0.0015 + unknown"),
+    ],
+)
+def test_a_cost_is_told_as_everywhere_else(nano: int, unpriced: int, words: str) -> None:
+    """A call of a fallback without a price hid what the others cost."""
+    assert words == cost_of({"cost_nano": nano, "unpriced_calls": unpriced})
 
 
 class TestAsked(TraceTest):

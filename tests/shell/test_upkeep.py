@@ -8,7 +8,7 @@ from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import control
-from evennia_ai.operations.budget import caps
+from evennia_ai.operations.budget import usage as budget_usage
 from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.turns import explaining
@@ -117,7 +117,7 @@ class TestBreakers(UpkeepTest):
 
 class TestUsage(UpkeepTest):
     def test_nothing_yet(self) -> None:
-        usage = plain_data(caps.usage(self.ada_script))
+        usage = plain_data(budget_usage.usage(self.ada_script))
         assert ({}, [], []) == (usage["tools"], usage["executions"], usage["by_player"])
         assert {0} == {n for total in usage["totals"].values() for n in total.values()}
         assert {"attempted": 0, "completed": 0, "failed": 0} == usage["tasks"]
@@ -126,7 +126,7 @@ class TestUsage(UpkeepTest):
         answer = whispers("Hello.")
         body = json.loads(answer) | {"usage": {"prompt_tokens": 70, "completion_tokens": 30}}
         self.ask("whisper Ada = hello", json.dumps(body).encode())
-        result = caps.usage(self.ada_script)
+        result = budget_usage.usage(self.ada_script)
         usage = plain_data(result)
         for span in ("today", "month", "ever"):
             total = usage["totals"][span]
@@ -144,7 +144,7 @@ class TestUsage(UpkeepTest):
         assert result.message.startswith("Ada: 1 model call, 100 tokens, $0.00 in all; ")
 
     def test_caps(self) -> None:
-        rows = plain_data(caps.usage(self.ada_script))["budget"]["standings"]
+        rows = plain_data(budget_usage.usage(self.ada_script))["budget"]["standings"]
         by_name = {row["name"]: row for row in rows}
         assert 1_500_000 == by_name["tokens_per_day"]["cap"]
         assert "1970-01-02T00:00:00+00:00" == by_name["tokens_per_day"]["resets_at"]
@@ -162,7 +162,7 @@ class TestUsage(UpkeepTest):
             "tasks_failed": 1,
         }
         state.write(self.ada_script, metrics=metrics, execution_log=calls)
-        usage = plain_data(caps.usage(self.ada_script))
+        usage = plain_data(budget_usage.usage(self.ada_script))
         assert {"calls": 3, "errors": 0, "ms": 40} == usage["tools"]["say"]
         assert {"calls": 1, "errors": 1, "ms": 7} == usage["tools"]["look"]
         assert {"attempted": 2, "completed": 1, "failed": 1} == usage["tasks"]
@@ -173,7 +173,7 @@ class TestUsage(UpkeepTest):
         """The tools are told all the same."""
         state.write(self.ada_script, metrics={"tool_calls": {"say": 3}})
         self.ada_script.db.budget_config = {"no such": 1}
-        result = caps.usage(self.ada_script)
+        result = budget_usage.usage(self.ada_script)
         assert (False, ProblemKind.UNAVAILABLE) == (result.ok, result.problem)
         assert "no such" in result.message
         assert 3 == result.data.tools["say"]["calls"]

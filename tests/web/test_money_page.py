@@ -18,8 +18,9 @@ from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.messages.incoming import find_being, person_of
 from evennia_ai.models import BudgetTotal, ModelCall, PeerTask, RemoteTask
-from evennia_ai.operations.budget.caps import budget_of, raise_budget, standings_of, today_of
+from evennia_ai.operations.budget.caps import budget_of, standings_of, today_of
 from evennia_ai.operations.budget.days import SpentDays
+from evennia_ai.operations.budget.raising import raise_budget
 from evennia_ai.operations.budget.spending import AUTONOMOUS, MOST_ROWS, spending
 from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services
@@ -145,7 +146,7 @@ class MoneyTest(WebTest):
             services.remote_specialists.cache_clear()
             shown = text_of(self.get("money"))
             (row,) = overview.list_peers().data.remotes
-        assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 0.0100", shown), shown
+        assert re.search(r"atlas not known yet closed 1 of 7 0 1 1,234 \$0.01", shown), shown
         assert ("atlas", 1, 1_234) == (row["name"], row["failed_month"], row["tokens_month"])
 
     def test_every_side_has_the_figures_of_the_ledger(self) -> None:
@@ -366,6 +367,29 @@ class MoneyTest(WebTest):
         shown = text_of(self.post("raise-game", {**form, "of": ""}))
         assert "The whole game: tokens_per_day is raised by 1,500" in shown
         assert "of 6,500" in shown
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"player": {"tokens_per_day": 3000}})
+    def test_the_cap_of_one_player_is_shown_and_raised(self) -> None:
+        """A player at the cap could be helped only by raising it for everybody, in the settings."""
+        self.ada_script.db.budget_config = {"player": {"cost_per_day": 0.5}}
+        now, mira = self.ada_script.clock.seconds(), person_of(self.mira)
+        day = period_of(BudgetSpan.DAY, now)
+        BudgetTotal.objects.create(scope="player", key=mira, period=day, prompt_tokens=900)
+        name = str(self.mira.account.key)
+        shown = text_of(self.get("money", query={"player": name}))
+        assert f"{name} tokens today: 900 of 3,000" in shown
+        assert f"{name} with Ada" in shown
+        assert "money today: $0.00 of $0.50" in shown
+        form = {"cap": "tokens_per_day", "amount": "500", "of": mira, "player": mira}
+        assert 403 == self.post("raise-player", form, who="controller").status_code
+        shown = text_of(self.post("raise-player", form))
+        assert f"{name}: tokens_per_day is raised by 500, until the day ends." in shown
+        assert "900 of 3,500 (500 of it granted)" in shown
+        body = self.post("raise-player", {**form, "amount": "lots"}).content.decode()
+        assert 1 == body.count('value="lots"')
+        assert "There is no player called 'Nobody'" in text_of(
+            self.get("money", query={"player": "Nobody"})
+        )
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"tokens_per_day": 1200}})
     def test_the_line_of_a_cap_is_that_of_every_day(self) -> None:

@@ -48,6 +48,7 @@ LEAST = {
     "money": "builder",
     "raise-game": "owner",
     "raise-bench": "owner",
+    "raise-player": "owner",
     "raise": "controller",
     "make": "builder",
     "create": "builder",

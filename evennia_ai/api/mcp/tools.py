@@ -21,8 +21,9 @@ from evennia_ai.api.rows import ONE, Row
 from evennia_ai.api.schema import TABLE
 
 _A = ONE
-# Left out on purpose: creating and deleting assistants, giving them instructions, running their
-# tools, tokens, files, and allowing tools of other servers. A person should see those done.
+# Left out on purpose: raising caps, creating and deleting assistants, giving them instructions,
+# running their tools, tokens, files, and allowing tools of other servers. A person should see those
+# done.
 NAMES: Mapping[str, str] = {
     "list_assistants": "GET assistants/",
     "assistant_status": f"GET {_A}status/",
@@ -47,6 +48,7 @@ NAMES: Mapping[str, str] = {
     "change_lore": "PATCH lore/<ai_memory:memory>/",
     "remove_lore": "DELETE lore/<ai_memory:memory>/",
     "usage": f"GET {_A}usage/",
+    "player_budget": "GET people/<ai_person:person>/budget/",
     "list_peers": "GET peers/",
     "list_questions": "GET questions/",
     "answer_question": "POST questions/<ai_number:number>/answer/",

@@ -11,14 +11,14 @@ from functools import lru_cache, partial
 from django.conf import settings
 from twisted.internet import reactor
 
-from evennia_ai.budget.ledger import place
-from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap
+from evennia_ai.budget.ledger import place, reading
+from evennia_ai.budget.ledger.grants import Raise, grant, raise_cap, take_back
 from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.budget.ledger.ledger_store import LedgerStore
 from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.outages import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.place import game, is_shared
-from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports, today_of
+from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports
 from evennia_ai.budget.ledger.reservations import (
     BillingContext,
     CostEstimate,
@@ -26,6 +26,7 @@ from evennia_ai.budget.ledger.reservations import (
     bench,
 )
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
+from evennia_ai.core.safety.budget import CapStanding
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
 from evennia_ai.core.safety.prices import Price, price_of, read_prices
 from evennia_ai.core.settings.budget import CAPS, GAME_NAME, BudgetConfig, Scope
@@ -56,6 +57,7 @@ __all__ = [
     "reports",
     "start_anew",
     "store",
+    "take_back",
     "today_of",
 ]
 
@@ -121,6 +123,12 @@ def reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageR
     """
     store().flush()
     return query_ledger(partial(read_reports, configs, now))
+
+
+def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStanding:
+    """The use of an assistant's daily token cap; see `reading.today_of`."""
+    store().flush()
+    return reading.today_of(assistant, config, now)
 
 
 def config_for(own: object) -> BudgetConfig:

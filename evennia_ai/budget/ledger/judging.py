@@ -98,11 +98,24 @@ def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> 
     for total, standing, need, last, missing in caps:
         if missing > 0 and (hit := budget.exceeded(standing, need, last)):
             raise hit
-        if budget.is_near(standing, total, warn_at):
-            near.append(standing)
+        # Without what the answer can spare, which few answers use: the first message of a day
+        # would seem to use up a small cap.
+        expected = replace(standing, used=standing.used - _spare(reservation, standing))
+        if budget.is_near(expected, total, warn_at):
+            near.append(expected)
     for standing in near:
         if _is_first(standing):
             reservation.warnings.append(budget.warning_text(standing))
+
+
+def _spare(reservation: Reservation, standing: CapStanding) -> int:
+    """The units of a cap that are reserved for the part of the answer that can be left out."""
+    estimate = reservation.estimate
+    if not estimate.spare or standing.cap.measure is Measure.CALLS:
+        return 0
+    if standing.cap.measure is Measure.TOKENS:
+        return estimate.spare
+    return estimate.cost_nano - estimate.without(estimate.spare).cost_nano
 
 
 def _caps_of(reservation: Reservation, totals: Totals, config: BudgetConfig) -> Iterator[Capped]:

@@ -37,7 +37,8 @@ class UsageReport:
 
     Attributes:
         standings: one for each cap, including those that are not set.
-        shares: each player's fraction of the month's tokens by id ("" for nobody), largest first.
+        shares: each player's fraction of the month's tokens by id ("" for nobody), largest first;
+            of a player, each assistant's by name.
         unpriced: number of calls without a known price in each span; in place of all time, this
             month's.
     """
@@ -81,7 +82,11 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
 
 
 def read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageReport:
-    """The report on a scope of caps; `key` is an assistant's name in lower case, else ""."""
+    """The report on a scope of caps.
+
+    Args:
+        key: an assistant's name in lower case, or a player's id; else "".
+    """
     caps = config.caps_of(scope)
     rows: list[CapStanding] = []
     for span in BudgetSpan:
@@ -92,10 +97,15 @@ def read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Usa
         calls = calls.filter(game=place.game())
     if scope is Scope.ASSISTANT:
         calls = calls.filter(assistant=key)
+    elif scope is Scope.PLAYER:
+        calls = calls.filter(person=key)
     elif scope is Scope.BENCH:
         calls = calls.filter(purpose=Purpose.BENCH)
-    unpriced = calls.filter(is_priced=False).aggregate(**_counts_of_spans(now))
-    return UsageReport(tuple(rows), _parts(dict(_used(calls, "person"))), _by_span(unpriced))
+    # Of a call that several pay for, a player may have only a share.
+    counts = _counts_of_spans(now, with_shares=scope is Scope.PLAYER)
+    unpriced = calls.filter(is_priced=False).aggregate(**counts)
+    by = "assistant" if scope is Scope.PLAYER else "person"
+    return UsageReport(tuple(rows), _parts(dict(_used(calls, by))), _by_span(unpriced))
 
 
 def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
@@ -150,8 +160,8 @@ def _ended_calls(now: float) -> QuerySet[ModelCall]:
     )
 
 
-def _counts_of_spans(now: float) -> dict[str, Count]:
-    call = ~Q(key__endswith=SHARE)  # a share is a part of a call
+def _counts_of_spans(now: float, *, with_shares: bool = False) -> dict[str, Count]:
+    call = Q() if with_shares else ~Q(key__endswith=SHARE)  # a share is a part of a call
     counts = {str(s): Count("pk", filter=call & Q(at__gte=int(start_of(s, now)))) for s in SHORTER}
     return {"whole": Count("pk", filter=call), **counts}
 
@@ -163,7 +173,7 @@ def _by_span(amounts: Mapping[str, int]) -> dict[BudgetSpan, int]:
 def _used(calls: QuerySet[ModelCall], *by: str) -> QuerySet[ModelCall, Any]:
     """The tokens used, grouped by some columns, largest first."""
     tokens = Sum(F("prompt_tokens") + F("completion_tokens"))
-    return calls.values_list(*by).annotate(tokens=tokens).order_by("-tokens", "person")
+    return calls.values_list(*by).annotate(tokens=tokens).order_by("-tokens", *by)
 
 
 def _parts(used: Mapping[str, int]) -> dict[str, float]:

@@ -116,6 +116,7 @@ EVENTS: dict[str, EventKind] = {
     "question_nobody": EventKind("a question ({kind}) that nobody is here to answer"),
     "budget_near": EventKind("{text}"),
     "budget_raised": EventKind("{amount} more for {cap} of {account}"),
+    "budget_taken_back": EventKind("{amount} less for {cap} of {account}, as before it was raised"),
     "control_refused": EventKind("refused: {act}"),
     "delegation_begun": EventKind("task {id} is given to {delegate}"),
     "delegation_extended": EventKind("task {id} of {delegate} may take {cap} s"),

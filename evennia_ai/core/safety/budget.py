@@ -20,13 +20,13 @@ from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, path_of, per
 from evennia_ai.core.safety.prices import NANO
 from evennia_ai.core.safety.questions import LIMIT_PREFIX, ApprovalRequest
 from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Cap, Caps, Measure, Scope
-from evennia_ai.core.text.words import counted, money, number
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import LimitReachedError
 
 # Characters; the length of the database column.
 MOST_KEY = 255
 MINUTE, DAY = 60, 86_400
+_SHOWN_NANO, _SHOWN_CENT = NANO // 10_000, NANO // 100
 SCOPE_WORDS = {Scope.ALL_GAMES: "all games together", Scope.GAME: "the whole game"}
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?")
 
@@ -303,9 +303,7 @@ def caps_in_words(caps: Caps) -> str:
     for _, name, units in caps_set(caps):
         cap = CAPS[name]
         limit, amount = LIMITS[cap.kind], as_amount(cap.measure, units)
-        is_money = cap.measure is Measure.COST
-        words = money(amount) if is_money else counted(amount, limit.unit)
-        parts.append(f"{words} {per(limit.span)}")
+        parts.append(f"{limit.amount(amount)} {per(limit.span)}")
     return ", ".join(parts) or "no cap"
 
 
@@ -359,6 +357,10 @@ def exceeded(standing: CapStanding, need: int, reserve: int) -> LimitReachedErro
     measure = standing.cap.measure
     # A tenth of the cap, rounded up. Less than what is missing would be asked for again at once.
     amount = max(-(-standing.configured // 10), missing)
+    if measure is Measure.COST:
+        # To what `money` shows, so that a yes grants exactly what the question says.
+        step = _SHOWN_NANO if amount < NANO else _SHOWN_CENT
+        amount = -(-amount // step) * step
     return LimitReachedError(
         standing.cap.kind,
         used=as_amount(measure, standing.used - need),
@@ -378,7 +380,6 @@ def is_near(standing: CapStanding, total: Total, warn_at: float) -> bool:
 def warning_text(standing: CapStanding) -> str:
     """The warning to staff that a cap is nearly used up."""
     measure, limit = standing.cap.measure, LIMITS[standing.cap.kind]
-    used = number(as_amount(measure, standing.used))
-    allowed = number(as_amount(measure, standing.allowed))
+    used, allowed = (as_amount(measure, each) for each in (standing.used, standing.allowed))
     path = path_of(standing.cap.kind, standing.account.scope)
-    return f"{standing.account.name}: {used} of {allowed} {limit.unit} are used ({path})"
+    return f"{standing.account.name}: {limit.used_of(used, allowed)} are used ({path})"

@@ -12,7 +12,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from evennia_ai.core.text.words import ExplainedEnum, counted, number
+from evennia_ai.core.text.words import ExplainedEnum, counted, money, number
 
 
 class LimitKind(StrEnum):
@@ -85,7 +85,17 @@ class Limit:
     mode: Mode | None = None
     locks: bool = False
 
+    def amount(self, value: float) -> str:
+        """An amount with its unit: 5 steps, or $0.50."""
+        return money(value) if self.unit == DOLLARS else counted(value, self.unit)
 
+    def used_of(self, used: float, cap: float) -> str:
+        """A part of the limit with its unit: 4 of 5 steps, or $0.0042 of $0.50."""
+        part = money(used) if self.unit == DOLLARS else number(used)
+        return f"{part} of {self.amount(cap)}"
+
+
+DOLLARS = "US dollars"
 MONEY = "cost."
 LOOP, TIME, SIZE = "safety_config.loop", "safety_config.timeout", "safety_config.size"
 # How spans are worded that are not simply "a tick" or "a task".
@@ -202,8 +212,8 @@ _MONEY = {
     LimitKind.TOKENS_TOTAL: ("tokens", "ever", True, "token budget"),
     LimitKind.TOKENS_PER_DAY: ("tokens", "day", False, "daily tokens"),
     LimitKind.TOKENS_PER_MONTH: ("tokens", "month", False, "monthly tokens"),
-    LimitKind.COST_PER_DAY: ("US dollars", "day", False, "daily cost"),
-    LimitKind.COST_PER_MONTH: ("US dollars", "month", False, "monthly cost"),
+    LimitKind.COST_PER_DAY: (DOLLARS, "day", False, "daily cost"),
+    LimitKind.COST_PER_MONTH: (DOLLARS, "month", False, "monthly cost"),
     LimitKind.CALLS_PER_MINUTE: ("model calls", "minute", False, "calls per minute"),
 }
 LIMITS: Mapping[LimitKind, Limit] = MappingProxyType(
@@ -328,7 +338,7 @@ def denial_text(
         else ""
     )
     return (
-        f"limit {kind.value} reached: {counted(cap, limit.unit)} {per(limit.span)} "
+        f"limit {kind.value} reached: {limit.amount(cap)} {per(limit.span)} "
         f"({why or reason.text}). To change that {way}; {partial}"
     )
 
@@ -350,14 +360,14 @@ def question_text(
     """
     limit = LIMITS[kind]
     about = f" on {task}" if task else ""
-    wanted = counted(amount, limit.unit)
+    wanted = limit.amount(amount)
     if not whose:
-        return f"I have used my {counted(cap, limit.unit)}{about}. May I have {wanted} more?"
+        return f"I have used my {limit.amount(cap)}{about}. May I have {wanted} more?"
     ever = limit.span == "ever"
     until = "for good" if ever else f"until the {limit.span} ends"
     when = "in all" if ever else f"of this {limit.span}"
     return (
         f"The cap on {limit.unit} {per(limit.span)} of {whose} leaves too little: "
-        f"{number(used)} of {counted(cap, limit.unit)} {when} are used, and I am at work{about}. "
+        f"{limit.used_of(used, cap)} {when} are used, and I am at work{about}. "
         f"May I have {wanted} more, {until}?"
     )

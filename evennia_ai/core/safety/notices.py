@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evennia_ai.core.safety.budget import SCOPE_WORDS
+from evennia_ai.core.safety.budget import SCOPE_WORDS, account_of
 from evennia_ai.core.safety.limits import LIMITS, MONEY, LimitKind, per
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.settings.budget import Scope
@@ -61,65 +61,89 @@ def limit_words(kind: str, cap: float | None = None) -> str:
     if kind not in tuple(LimitKind):
         return "a limit"
     limit = LIMITS[LimitKind(kind)]
-    amount = limit.unit if cap is None else counted(cap, limit.unit)
+    amount = limit.unit if cap is None else limit.amount(cap)
     return f"the limit of {amount} {per(limit.span)}"
 
 
-def _words_of(hit: LimitReachedError) -> str:
-    """A limit in plain words, and whose it is where it is not the assistant's own."""
+def _words_of(hit: LimitReachedError, times: int = 1) -> str:
+    """A limit in plain words, and whose it is where it is not the assistant's own.
+
+    Args:
+        times: number of answers that ended there since staff were last told.
+    """
     words = limit_words(hit.kind, hit.cap)
     whose = _OWNERS.get(hit.scope.partition(" ")[0])
-    return f"{words} of {whose}" if whose and hit.kind.startswith(MONEY) else words
+    if whose and hit.kind.startswith(MONEY):
+        words = f"{words} of {whose}"
+    return words if times == 1 else f"{words}, {times} times since the last notice"
 
 
-def reached(name: str, whom: str, hit: LimitReachedError, detail: str) -> Notice:
+def reached(name: str, whom: str, hit: LimitReachedError, detail: str, times: int = 1) -> Notice:
     """Notice of an answer that ended at a limit, after the person was told how far it came.
 
     Args:
         whom: name of the person who waited for the answer, or "".
+        times: number of answers that ended there since staff were last told.
     """
-    words = _words_of(hit)
+    words = _words_of(hit, times)
     outcome = f"and told {whom} how far it got" if whom else "and nobody was waiting for it"
     return Notice(
         f"{name} reached {words}, {outcome}. To change that: {_command(name, hit)}", detail
     )
 
 
-def failed(name: str, whom: str, ending: str, stop: Stop, left: int | None, detail: str) -> Notice:
+def failed(
+    name: str,
+    whom: str,
+    ending: str,
+    stop: Stop,
+    left: int | None,
+    detail: str,
+    times: int = 1,
+) -> Notice:
     """Notice of a turn that failed.
 
     Args:
         whom: name of the person who waited, or "".
         ending: what they learned: "was told".
         left: further failures in a row until the assistant stops itself; None if it does not count.
+        times: as for `reached`.
     """
     outcome = f"{whom} {ending}." if whom else "Nobody was waiting."
     more = f" After {counted(left, 'more failures')} in a row it stops itself." if left else ""
-    what = _failure(name, whom, stop)
+    what = _failure(name, whom, stop, times)
     return Notice(
         f"{what}. {outcome}{more} Look: {_command(name, stop.limit, stop.reason)}", detail
     )
 
 
-def _failure(name: str, whom: str, stop: Stop) -> str:
+def _failure(name: str, whom: str, stop: Stop, times: int) -> str:
     tried = f"answer {whom}" if whom else "finish what it was doing"
     hit = stop.limit
     if hit is None:
         return f"{name} could not {tried}: {stop.reason.text}"
     if hit.kind == LimitKind.MODEL_CALL_SECONDS:
         return f"{name} could not {tried}: its model took longer than {hit.cap:g} seconds"
-    return f"{name} could not {tried}: it reached {_words_of(hit)}"
+    return f"{name} could not {tried}: it reached {_words_of(hit, times)}"
 
 
 def _command(name: str, hit: LimitReachedError | None, reason: StopReason | None = None) -> str:
     """The command that shows more about it, or changes it."""
     if hit is not None and hit.kind.startswith(MONEY):
-        command = BUDGET
-    elif hit is not None and hit.kind == LimitKind.MODEL_CALL_SECONDS:
+        return BUDGET.format(name=_owner_of(hit) or name)
+    if hit is not None and hit.kind == LimitKind.MODEL_CALL_SECONDS:
         command = CHECK
     else:
         command = CONFIG if reason is None else _COMMANDS.get(reason, WHY)
     return command.format(name=name)
+
+
+def _owner_of(hit: LimitReachedError) -> str:
+    """The owner of a cap as `assistant budget` names it; "" for an assistant."""
+    scope = hit.scope.partition(" ")[0]
+    if scope == Scope.PLAYER:
+        return f"{Scope.PLAYER} {account_of(hit).key}"
+    return Scope.GAME.value if scope in (Scope.GAME, Scope.ALL_GAMES, Scope.BENCH) else ""
 
 
 def cools(name: str, whom: str, wait: str, stop: Stop) -> Notice:
@@ -187,7 +211,7 @@ def nearly_used_up(warning: str, about: str) -> Notice:
 
     Args:
         warning: text of `core.safety.budget.warning_text`, with the cap's name in brackets.
-        about: the assistant, or "game".
+        about: the assistant, "player <name>" or "game".
     """
     used, _, path = warning.rpartition(" (")
     line = f"A budget is nearly used up, {used}. Look: assistant budget {about}"

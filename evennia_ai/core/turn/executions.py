@@ -119,8 +119,8 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Au
         outcome=outcome,
         stop=stop,
         calls=turn.spent.calls,
-        prompt_tokens=turn.usage.prompt_tokens,
-        completion_tokens=turn.usage.completion_tokens,
+        prompt_tokens=turn.spent.usage.prompt_tokens,
+        completion_tokens=turn.spent.usage.completion_tokens,
         events=[event.number for event in turn.events if event.number],
         person=turn.event.person,
     )

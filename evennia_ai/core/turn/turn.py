@@ -39,21 +39,24 @@ class TokenUsage:
 
 @dataclass(slots=True)
 class MoneySpent:
-    """The cost of model calls.
+    """The cost of model calls, as it is in the ledger.
 
     Attributes:
         nano: nano-dollars.
         unpriced: number of calls whose price is unknown.
         calls: number of calls that count in the ledger; a cap or a service may refuse others.
+        usage: tokens of these calls; for one that was cut off the estimate.
     """
 
     nano: int = 0
     unpriced: int = 0
     calls: int = 0
+    usage: TokenUsage = field(default_factory=TokenUsage)
 
-    def add(self, nano: int, *, is_priced: bool) -> None:
+    def add(self, nano: int, used: TokenUsage, *, is_priced: bool) -> None:
         """Count a call."""
         self.nano += nano
+        self.usage += used
         self.unpriced += not is_priced
         self.calls += 1
 

@@ -23,7 +23,8 @@ FINAL = {
     "EmergencyStopCleared": "a stop was cleared. To stop it: assistant emergency stop {name}",
     "EmergencyStopTriggered": "it was stopped. To let it go on: assistant emergency clear {name}",
     "HistoryReset": "its conversation was started anew; what was said is gone",
-    "budget_raised": "a cap was raised, and money is spent; the raise ends with the cap's period",
+    "budget_raised": "a cap was raised, until its period ends. To end that now: assistant budget "
+    "{name} raise <cap> 0",
     "memories_forgotten": "memories were forgotten and are gone",
     "person_forgotten": "someone was forgotten, and what was known is gone",
     "memory_corrected": "a memory was corrected, and its old text is not kept",

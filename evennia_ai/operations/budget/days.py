@@ -25,14 +25,16 @@ from evennia_ai.models import ModelCall
 MARGIN_SECONDS = 3600  # a call that began before midnight may still be written after it
 # Sums in the cache, some 20 MB of memory. Days beyond that are read each time.
 MOST_KEPT = 50_000
+# A call that several people pay for is a row for each; the others are shares of the first.
+_IS_SHARE = Q(key__endswith=SHARE)
 COUNTED = {
-    # A call that several people pay for is a row for each; the others are shares of the first.
-    "calls": Count("pk", filter=~Q(key__endswith=SHARE)),
+    "calls": Count("pk", filter=~_IS_SHARE),
     "prompt": Sum("prompt_tokens"),
     "completion": Sum("completion_tokens"),
     "cost": Sum("cost_nano"),
-    "unpriced": Count("pk", filter=Q(is_priced=False)),
+    "unpriced": Count("pk", filter=Q(~_IS_SHARE, is_priced=False)),
 }
+_UNPRICED_SHARES = Count("pk", filter=Q(_IS_SHARE, is_priced=False))
 _KEY = ("day", "assistant", "person", "purpose", "model")
 _CLOSED = (CallState.SETTLED, CallState.CUT_OFF)
 
@@ -51,12 +53,17 @@ class _Day:
         return len(self.uses) + len(self.people)
 
     def add(self, row: tuple[Any, ...]) -> None:
-        """Add a row of the database: the columns of `_KEY` without the day, then the figures."""
+        """Add a row of the database: the columns of `_KEY` without the day, then the figures.
+
+        The last one is the number of unpriced shares: the price of what a player paid is unknown
+        then, though the call is counted for another player.
+        """
         # The same few words are in thousands of rows: one copy of each saves most of the memory.
         assistant, person, purpose, model = map(intern, row[:4])
-        figures = tuple(number or 0 for number in row[4:])
-        _add(self.uses, (assistant, purpose, model), figures)
-        _add(self.people, (assistant, person, purpose), figures)
+        *figures, shares = (number or 0 for number in row[4:])
+        _add(self.uses, (assistant, purpose, model), tuple(figures))
+        figures[-1] += shares
+        _add(self.people, (assistant, person, purpose), tuple(figures))
 
 
 class SpentDays:
@@ -133,7 +140,8 @@ def _days_with_open_calls(numbers: range) -> set[int]:
 def _read_calls(run: range) -> Iterable[tuple[Any, ...]]:
     # `asked` raises at once, without waiting again, where a shared ledger was away a moment ago.
     calls = _within(run).filter(state__in=_CLOSED).annotate(day=F("at") - F("at") % DAY)
-    return query_ledger(partial(list, calls.values_list(*_KEY).annotate(**COUNTED)))
+    sums = calls.values_list(*_KEY).annotate(**COUNTED, unpriced_shares=_UNPRICED_SHARES)
+    return query_ledger(partial(list, sums))
 
 
 def _within(numbers: range) -> Any:

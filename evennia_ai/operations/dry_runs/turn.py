@@ -180,7 +180,7 @@ class DryLimits:
 
 
 def _limit(hit: LimitReachedError) -> str:
-    return f"{hit.kind}, {hit.used:g} of {hit.cap:g} {LIMITS[LimitKind(hit.kind)].unit}"
+    return f"{hit.kind}, {LIMITS[LimitKind(hit.kind)].used_of(hit.used, hit.cap)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,21 +9,19 @@ from typing import Annotated, Any
 
 from django.db.models import Count
 from evennia.accounts.models import AccountDB
-from evennia.utils.search import search_object
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
-from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.core.typed_objects import Being
 from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
-from evennia_ai.messages import incoming
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory.rows import Names, note_viewed
-from evennia_ai.operations.naming import assistant_for, list_assistants
+from evennia_ai.operations.naming import assistant_for, list_assistants, persons_called
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import day_of, iso
@@ -32,7 +29,6 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import name_before
 
 MOST_LISTED = 500
-_ID = re.compile(r"\*?#\d{1,18}")
 
 
 class Met(TypedDict):
@@ -166,21 +162,11 @@ def find_person(script: AssistantScript, name: str) -> str:
             longer exist; or "#12", "*#3".
     """
     text = name.strip()
-    if _ID.fullmatch(text):
-        being = incoming.find_being(text)
-        return text if being is None else incoming.person_of(being)
-    account = AccountDB.objects.filter(username__iexact=text).first()
-    beings = [account] if account is not None else list(search_object(text, exact=True))
-    persons = {incoming.person_of(being) for being in beings if not _is_room(being)}
+    persons = persons_called(text)
     if not persons:
         profiles = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
         persons = set(profiles.values_list("entity", flat=True))
     return persons.pop() if len(persons) == 1 else ""
-
-
-def _is_room(being: GameObject) -> bool:
-    # A character without a location whose player is logged out has an account, unlike a room.
-    return hasattr(being, "location") and being.location is None and not being.has_account
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from evennia_ai.core.safety.notices import plain
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import modes
 from evennia_ai.messages.incoming import key_of
-from evennia_ai.operations.budget.caps import CapRow, standings_of, today_of
+from evennia_ai.operations.budget.caps import CapRow, standings_of, today_of, used_ever
 from evennia_ai.operations.memory.upkeep import MemorySummary, summary_of
 from evennia_ai.operations.monitoring.capacity import EndpointUse, WorkersRow, uses_of, workers_row
 from evennia_ai.operations.result import Result, note
@@ -84,6 +84,7 @@ def status(script: AssistantScript) -> Result[Status]:
         endpoints = uses_of(script.endpoint())
     except ConfigurationError as error:
         brain, has_brain, endpoints = f"not set up: {error}", False, []
+    calls, tokens = used_ever(script) or (work.calls, work.usage.total_tokens)
     data = Status(
         key=script.key,
         mood="",
@@ -102,8 +103,8 @@ def status(script: AssistantScript) -> Result[Status]:
         questions=len(approvals.pending(script)),
         cooling=_cooling(script),
         today=today_of(script),
-        calls=work.calls,
-        tokens=work.usage.total_tokens,
+        calls=calls,
+        tokens=tokens,
         brain=brain,
         has_brain=has_brain,
         breakers=services.pool().breakers.get_all_stats(),

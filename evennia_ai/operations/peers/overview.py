@@ -187,15 +187,17 @@ def used_today(account: int | None) -> int:
     Raises:
         ConfigurationError, LedgerAwayError: as in `read_total`.
     """
-    person = f"{peer_store.ACCOUNT}{account}"
-    return _tokens(
-        read_total(BudgetAccount(Scope.PLAYER, person, period_of(BudgetSpan.DAY, time.time())))
-    )
+    return _tokens(_total(f"{peer_store.ACCOUNT}{account}", BudgetSpan.DAY))
 
 
-def _allowed() -> int:
+def _total(person: str, span: BudgetSpan) -> Total:
+    return read_total(BudgetAccount(Scope.PLAYER, person, period_of(span, time.time())))
+
+
+def _allowed(today: Total) -> int:
     # The lowest cap on an account's tokens in a day; 0 where there is none.
-    caps = [int(ledger.config_for({}).caps_of(Scope.PLAYER).tokens_per_day)]
+    cap = int(ledger.config_for({}).caps_of(Scope.PLAYER).tokens_per_day)
+    caps = [cap and cap + today.granted_tokens]
     with suppress(ConfigurationError):  # with wrong settings no task is accepted at all
         caps.append(services.a2a_config().peer_tokens_per_day)
     return min(filter(None, caps), default=0)
@@ -205,17 +207,15 @@ def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
     own = [task for task in tasks if task.account == pk]
     states = Counter(task.state for task in own)
     person = f"{peer_store.ACCOUNT}{pk}"
-    month = read_total(
-        BudgetAccount(Scope.PLAYER, person, period_of(BudgetSpan.MONTH, time.time()))
-    )
+    today, month = (_total(person, span) for span in (BudgetSpan.DAY, BudgetSpan.MONTH))
     return {
         "account": name,
         "number": pk,
         "tasks": len(own),
         "unfinished": len(own) - sum(states[state] for state in peer_store.FINAL),
         "last_at": iso(own[0].made_at),
-        "tokens_today": used_today(pk),
-        "tokens_allowed": _allowed(),
+        "tokens_today": _tokens(today),
+        "tokens_allowed": _allowed(today),
         "tokens_month": _tokens(month),
         "cost_month": month.cost_nano / NANO,
         "unpriced_calls": count_unpriced(person, time.time()),

@@ -76,6 +76,7 @@ ACTS: dict[str, Right] = {
     "allow remote tools": Right.OWNER,
     "tokens of others": Right.OWNER,
     "raise budget of the game": RAISES[Scope.GAME],
+    "raise budget of a player": RAISES[Scope.PLAYER],
     "reset breaker of the game": Right.OWNER,
     "export assistant": Right.OWNER,  # the file holds every private word
     "import assistant": Right.OWNER,

@@ -27,6 +27,7 @@ from evennia_ai.core.turn.trace import EVIDENCE, FORGOTTEN, UNKEPT
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.models import TracedMessage
 from evennia_ai.models.containing import containing
+from evennia_ai.operations.budget.caps import known_cost
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import Span, as_shown, in_the_game, iso, spoken
@@ -115,12 +116,10 @@ def brief(row: Row, now: float) -> str:
 
 def cost_of(row: Row) -> str:
     """The cost of a turn, in words."""
-    if row.get("unpriced_calls"):
-        return "at an unknown price"
-    dollars = row.get("cost_nano", 0) / NANO
+    dollars, unpriced = row.get("cost_nano", 0) / NANO, row.get("unpriced_calls", 0)
     if not dollars:
-        return "for free"
-    return f"for {money(dollars)}" if dollars >= 0.0001 else "for less than $0.0001"
+        return "at an unknown price" if unpriced else "for free"
+    return f"for {known_cost(money(dollars), dollars, unpriced)}"
 
 
 def _heard(row: Row, whom: str) -> str:

@@ -313,7 +313,7 @@ def _complete(
 
 
 def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
-    used = work.usage + turn.usage
+    used = work.usage + turn.spent.usage
     return {
         "calls": work.calls + turn.spent.calls,
         # Turns that were set aside do not end in the order in which they began.
@@ -326,7 +326,7 @@ def _stored_usage(work: Work, turn: Turn) -> dict[str, int]:
 
 
 def _count(work: Work, turn: Turn) -> None:
-    work.usage = work.usage + turn.usage
+    work.usage = work.usage + turn.spent.usage
     work.calls += turn.spent.calls
     work.ticks = max(work.ticks, turn.tick)
 

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+from urllib.parse import urlencode
 
 from evennia_ai import operations
 from evennia_ai.core.text.words import money
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.budget.caps import (
-    BudgetReport,
-    CapRow,
-    known_cost,
-    raise_budget,
-    standings_of,
-)
+from evennia_ai.operations.budget.caps import BudgetReport, CapRow, known_cost, standings_of
+from evennia_ai.operations.budget.players import PlayerBudget, budget_of_player, find_player
+from evennia_ai.operations.budget.raising import raise_budget, raise_player_budget
 from evennia_ai.operations.budget.spending import BENCH, DAYS, Spending, SpentDay, SpentOn, spending
 from evennia_ai.operations.peers import overview
 from evennia_ai.operations.rights import is_allowed
@@ -62,24 +58,35 @@ def _show(visit: Visit) -> Shown:
         "span": days,
         "problem": "" if result.ok else result.message,
         "peers": _peers(),
+        "player": _player(visit),
     }
     if not result.ok:
         return shown
     return {**shown, **_figures(result, _daily_cap(budgets[assistant]))}
 
 
-def _peers() -> overview.Peers | None:
-    """The external agents, with times in the game's time zone; None if they are not known."""
+def _peers() -> Shown:
+    """The external agents, with times in the game's time zone; none if they are not known."""
     result = overview.list_peers()
     if not result.ok:
-        return None
-    peers: list[overview.PeerRow] = [
-        {**row, "last_at": time_shown(row["last_at"])} for row in result.data.peers
-    ]
-    tasks: list[overview.PeerTaskRow] = [
-        {**row, "made_at": time_shown(row["made_at"])} for row in result.data.tasks
-    ]
-    return replace(result.data, peers=peers, tasks=tasks)
+        return {}
+    data = result.data
+    return {
+        "peers": [
+            {
+                **row,
+                "last_at": time_shown(row["last_at"]),
+                "cost": _cost(row["cost_month"], row["unpriced_calls"]),
+            }
+            for row in data.peers
+        ],
+        "tasks": [{**row, "made_at": time_shown(row["made_at"])} for row in data.tasks],
+        "remotes": [{**row, "cost": _cost(row["cost_month"])} for row in data.remotes],
+    }
+
+
+def _cost(dollars: float, unpriced: int = 0) -> str:
+    return known_cost(money(dollars), dollars, unpriced)
 
 
 def _standings(budget: Result[BudgetReport]) -> Result[list[CapRow]]:
@@ -164,14 +171,13 @@ def _in_words(purpose: SpentOn) -> SpentOn:
 
 def _line(row: SpentOn, whole: SpentOn) -> Shown:
     """A line of usage, in words; `share` is its percentage of all tokens."""
-    cost = row["cost_dollars"]
     return {
         "name": row["name"],
         "calls": f"{row['calls']:,}",
         "prompt": f"{row['prompt_tokens']:,}",
         "completion": f"{row['completion_tokens']:,}",
         "tokens": f"{row['tokens']:,}",
-        "cost": known_cost(money(cost), cost, row["unpriced_calls"]),
+        "cost": _cost(row["cost_dollars"], row["unpriced_calls"]),
         "share": round(100 * row["tokens"] / whole["tokens"]) if whole["tokens"] else 0,
     }
 
@@ -197,10 +203,46 @@ def _caps(
         "name": name,
         "address": address,
         "rows": _in_order(rows),
+        "raisable": [row["name"] for row in rows if row["cap"]],
         "may_raise": any(row["cap"] for row in rows) and is_allowed(act, visit.account, script),
         "problem": "" if budget.ok else budget.message,
         "typed": {name: visit.form.get(name, "") for name in ("cap", "amount")} if is_meant else {},
     }
+
+
+def _player(visit: Visit) -> Shown:
+    """The caps of the player in the query or in the form, as cards; empty if none is asked for."""
+    name = visit.form.get("player", "") or visit.query.get("player", "").strip()
+    if not name:
+        return {"asked": "", "cards": ()}
+    match = find_player(name)
+    budget = budget_of_player(match.data) if match.ok else match.as_refusal()
+    if not budget.ok:
+        return {"asked": name, "cards": (), "problem": budget.message}
+    data, rows = budget.data, _as_set(budget.data)
+    typed = {each: visit.form.get(each, "") for each in ("cap", "amount")}
+    card = {
+        "key": data.person,
+        "player": data.person,
+        "name": data.name,
+        "address": page_address("raise-player"),
+        "rows": _in_order(data.standings),
+        "raisable": rows,
+        "may_raise": bool(rows) and is_allowed("raise budget of a player", visit.account),
+        "typed": typed if visit.result is not None else {},
+    }
+    tighter = [
+        {"key": key, "name": f"{data.name} with {key}", "rows": _in_order(each)}
+        for key, each in data.with_assistants.items()
+    ]
+    return {"asked": data.name, "cards": [card, *tighter]}
+
+
+def _as_set(budget: PlayerBudget) -> list[str]:
+    """The names of the caps that are set for a player, by the game or by some assistant."""
+    of_all = (budget.standings, *budget.with_assistants.values())
+    is_set = {row["name"] for rows in of_all for row in rows if row["cap"]}
+    return [name for name in CAP_NAMES if name in is_set]
 
 
 def _caps_of_all(budget: Result[BudgetReport]) -> list[Shown]:
@@ -238,6 +280,18 @@ def _raise(visit: Visit, *, is_bench: bool = False) -> Result:
     return raise_budget(visit.script, cap, amount, visit.by, is_bench=is_bench)
 
 
+def _raise_player(visit: Visit) -> Result:
+    match = find_player(visit.form.get("player", ""))
+    if not match.ok:
+        return match
+    cap, amount = visit.form.get("cap", ""), visit.form.get("amount", "")
+    return raise_player_budget(match.data, cap, amount, visit.by)
+
+
+def _page_of_player(visit: Visit, _result: Result) -> str:
+    return f"{page_address('money')}?{urlencode({'player': visit.form.get('player', '')})}"
+
+
 PAGES = (Page("money/", "money", "Money", "usage", _show),)
 ACTIONS = (
     Action("money/raise/", "raise-game", "money", "raise budget of the game", _raise),
@@ -247,6 +301,14 @@ ACTIONS = (
         "money",
         "raise budget of the game",
         partial(_raise, is_bench=True),
+    ),
+    Action(
+        "money/raise-player/",
+        "raise-player",
+        "money",
+        "raise budget of a player",
+        _raise_player,
+        goes_to=_page_of_player,
     ),
     Action(f"{ONE}raise/", "raise", "money", "raise budget", _raise),
 )
