@@ -1,0 +1,72 @@
+"""Two people who have one name in turns, and a renamed one: whom the model reads of."""
+
+from typing import Any
+
+from evennia.utils.create import create_account, create_object
+
+from tests.shell.remembering_case import RememberingTest
+from tests.shell.support import Person, says, whispers
+
+ANOTHER = "(The Tom of these lines is another person than the Tom you meet later.)"
+
+
+class NamesakesTest(RememberingTest):
+    """Tom and Mira, and a person who can be anybody."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ada_script.db.room_messages = "context"
+
+    def newcomer(self, name: str, account: str = "newcomer") -> Any:
+        """A new player in the room, online."""
+        being = create_object(Person, key=name, location=self.room1, home=self.room1)
+        being.account = create_account(account, f"{account}@example.com", "testpassword")
+        self.put_online(being)
+        return being
+
+    def told(self) -> str:
+        """All that the model was sent for the newest reply."""
+        return "\n".join(str(message["content"]) for message in self.model.bodies[-1]["messages"])
+
+
+class TestConversation(NamesakesTest):
+    def test_a_player_with_the_name_of_a_deleted_one_is_somebody_else(self) -> None:
+        self.ask("say @ada I hid a kestrel", says("I see."), person=self.mira)
+        self.mira.delete()
+        other = self.newcomer("Mira")
+        self.ask("say @ada what did I hide?", says("You did not tell me."), person=other)
+        assert 'hid a kestrel"\n' + ANOTHER.replace("Tom", "Mira") in self.told()
+
+    def test_a_player_who_takes_a_name_that_was_given_up_is_somebody_else(self) -> None:
+        self.ask("say @ada I hid a kestrel", says("I see."))
+        self.tom.key, self.mira.key = "Tim", "Tom"
+        self.ask("say @ada what did I hide?", says("You did not tell me."), person=self.mira)
+        assert f'hid a kestrel"\n{ANOTHER}' in self.told()
+        assert "Tim" not in self.told().replace("Tim is here", "")
+
+    def test_overheard_words_of_an_earlier_namesake_are_told_apart(self) -> None:
+        self.type(self.mira, "say a fine kestrel")
+        self.ask("say @ada hello", says("Hello."))
+        self.mira.key = "Mara"
+        other = self.newcomer("Mira")
+        self.ask("say @ada what did I say?", says("Nothing."), person=other)
+        assert ANOTHER.replace("Tom", "Mira") in self.told()
+
+    def test_a_renamed_player_is_known_to_be_the_same_in_a_whisper_and_only_there(self) -> None:
+        self.ask("say @ada I hid a kestrel", says("I see."), person=self.mira)
+        self.mira.key = "Mara"
+        self.ask("whisper ada = what did I hide?", whispers("A kestrel.", "Mara"), person=self.mira)
+        assert 'hid a kestrel"\n(Mira is now called Mara.)' in self.told()
+        for line in ("say @ada what did Mira hide?", "whisper ada = what did Mira hide?"):
+            self.ask(line, says("A kestrel."))
+            assert "now called" not in self.told()
+
+    def test_history_tells_staff_of_namesakes(self) -> None:
+        self.ask("say @ada I hid a kestrel", says("I see."), person=self.mira)
+        self.mira.delete()
+        other = self.newcomer("Mira")
+        self.ask("say @ada I hid a juniper", says("I see."), person=other)
+        lines = self.answer(self.tom, "history ada show").splitlines()
+        at = next(number for number, line in enumerate(lines) if "kestrel" in line)
+        assert ANOTHER.replace("Tom", "Mira") == lines[at + 1].strip()
+        assert 1 == sum("another person" in line for line in lines)
