@@ -41,7 +41,15 @@ def _seeker(script: Assistant, event: Event) -> Seeker:
         place=_place(script.obj, event, being),
         factions=_shared_factions(script, event, being),
         is_private=is_person and is_known and is_alone(script.obj, event),
+        name=event.sender_name,
+        name_since=_named_since(script, being),
     )
+
+
+def _named_since(script: Assistant, being: Any) -> float:
+    """The moment a being was made; 0 if unknown, as where the assistant's clock is behind."""
+    created_at = being.db_date_created.timestamp() if being is not None else 0.0
+    return created_at if created_at <= script.clock.seconds() else 0.0
 
 
 def _room_id(body: GameObject) -> str:

@@ -1,9 +1,14 @@
 """Two people who have one name in turns, and a renamed one: whom the model reads of."""
 
+import time
 from typing import Any
 
 from evennia.utils.create import create_account, create_object
 
+from evennia_ai.core.memory.recollection import place_audience
+from evennia_ai.llm.scripted import completion
+from evennia_ai.memory import evidence
+from evennia_ai.memory_store import rows
 from tests.shell.remembering_case import RememberingTest
 from tests.shell.support import Person, says, whispers
 
@@ -70,3 +75,70 @@ class TestConversation(NamesakesTest):
         at = next(number for number, line in enumerate(lines) if "kestrel" in line)
         assert ANOTHER.replace("Tom", "Mira") == lines[at + 1].strip()
         assert 1 == sum("another person" in line for line in lines)
+
+
+class TestMemory(NamesakesTest):
+    """What was said and known of an earlier Mira, in the room where the new one asks."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # Memories have the assistant's times, and characters those of the game.
+        self.clock.advance(time.time() - self.clock.seconds() - 1_000)
+
+    def open_fact(self, text: str, person: str) -> None:
+        """A fact that was derived from something said aloud."""
+        self.remember(text, person, place_audience("", self.room1.dbref), kind="fact")
+
+    def newcomer(self, name: str, account: str = "newcomer") -> Any:
+        being = super().newcomer(name, account)
+        self.clock.advance(2_000)
+        return being
+
+    def leave(self, being: Any) -> None:
+        """Let a player leave for good; the conversation is over."""
+        being.delete()
+        self.ada_script.work.history = []
+
+    def test_an_entry_and_facts_of_a_deleted_player_are_anothers(self) -> None:
+        self.ask("say @ada I collect kestrels", says("I see."), person=self.mira)
+        self.open_fact("Mira collects kestrels", self.miras)
+        self.open_fact("Mira stole the kestrels", self.toms)
+        self.leave(self.mira)
+        other = self.newcomer("Mira")
+        self.ask("say @ada do I collect kestrels?", says("No."), person=other)
+        told = self.told()
+        assert "- Another person called Mira said today" in told
+        for text in ("Mira collects kestrels", "Mira stole the kestrels"):
+            assert f'"{text}" (of another person called Mira)' in told
+        self.clock.advance(60)
+        self.open_fact("Mira returned the kestrels", self.toms)
+        self.ask("say @ada did I return the kestrels?", says("Yes."), person=other)
+        assert '"Mira returned the kestrels"\n' in f"{self.told()}\n"
+
+    def test_the_tools_say_so_too(self) -> None:
+        self.open_fact("Mira collects kestrels", self.miras)
+        self.leave(self.mira)
+        other = self.newcomer("Mira")
+        looked = completion(None, ("recall_memories", {"query": "kestrels"}))
+        self.ask("say @ada do I collect kestrels?", looked, says("No."), person=other)
+        assert ", of another person called Mira)" in self.told()
+
+    def test_a_third_person_is_told_of_two_people(self) -> None:
+        self.ask("say @ada I collect kestrels", says("I see."), person=self.mira)
+        self.leave(self.mira)
+        other = self.newcomer("Mira")
+        self.ask("say @ada I collect kestrels and tea", says("I see."), person=other)
+        self.ada_script.work.history = []
+        self.clock.advance(2_000)
+        self.ask("say @ada who collects kestrels?", says("Mira."))
+        told = self.told()
+        assert "- Another person called Mira said today" in told
+        assert "- Mira said today" in told
+
+    def test_a_night_reads_of_two_people(self) -> None:
+        for person in (self.mira, self.newcomer("Mira")):
+            self.ask("say @ada I collect kestrels", says("I see."), person=person)
+        shown = evidence.dated_memories(self.ada_script, rows.values(rows.of(self.ada_script.pk)))
+        first, second = (item.text for item in shown)
+        assert first.startswith('Another person called Mira said: "I collect kestrels"')
+        assert second.startswith('Mira said: "I collect kestrels"')

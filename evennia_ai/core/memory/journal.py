@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory.forgetting import SENTENCES
-from evennia_ai.core.memory.recollection import Recollection, is_rumour
+from evennia_ai.core.memory.namesakes import another, named_others
+from evennia_ai.core.memory.recollection import Recollection, Seeker, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
 from evennia_ai.core.text.dates import moment
@@ -77,18 +78,30 @@ def _told_line(match: re.Match[str]) -> ToldLine:
     )
 
 
-def line(memory: Recollection, config: MemoryConfig, now: datetime) -> str:
-    """A memory as a line for the model: short key, quoted text, date in the time zone of `now`."""
+def line(memory: Recollection, config: MemoryConfig, now: datetime, other: str = "") -> str:
+    """A memory as a line for the model: short key, quoted text, date in the time zone of `now`.
+
+    Args:
+        other: a name in it that is another person's now, or "".
+    """
     doubt = ", only heard" if is_rumour(memory, config) else ""
     if memory.superseded_at is not None:
         doubt += f", no longer so since {moment(memory.superseded_at, now):%Y-%m-%d}"
+    if other:
+        doubt += f", of {another(other)}"
     text = quote(one_line(memory.text, LONGEST_SHOWN))
     return f"[{memory.key[:SHORT_KEY]}] {text} ({moment(memory.at, now):%Y-%m-%d}{doubt})"
 
 
-def lines(memories: Iterable[Recollection], config: MemoryConfig, now: datetime) -> str:
+def lines(
+    memories: Sequence[Recollection],
+    config: MemoryConfig,
+    now: datetime,
+    seeker: Seeker | None = None,
+) -> str:
     """Memories as lines for the model, with dates in the time zone of `now`."""
-    return "\n".join(line(memory, config, now) for memory in memories)
+    others = named_others(memories, seeker)
+    return "\n".join(line(memory, config, now, others.get(memory.key, "")) for memory in memories)
 
 
 class Written(Protocol):

@@ -20,9 +20,9 @@ RENAMED = "({name} is now called {now}.)"
 
 def named_in(turn: Turn) -> dict[str, str]:
     """The ids of those who speak in a turn, by name."""
-    heard = {item.name: item.mask or item.person for item in turn.overheard}
-    said = {event.sender_name: event.face for event in turn.events}
-    return {name: person for name, person in (heard | said).items() if name and person}
+    speakers = {item.name: item.mask or item.person for item in turn.overheard}
+    speakers |= {event.sender_name: event.face for event in turn.events}
+    return {name: person for name, person in speakers.items() if name and person}
 
 
 def bearers(history: Sequence[Message], event_names: Bearers, person: str = "") -> Bearers:
