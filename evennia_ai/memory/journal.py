@@ -37,7 +37,7 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import modes, saving
+from evennia_ai.memory import modes, profiles, saving
 from evennia_ai.memory.consent import (
     audience_of,
     is_unstorable,
@@ -237,5 +237,5 @@ def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[
 def told(script: Assistant, turn: Turn, memories: Sequence[Recollection]) -> str:
     """Memories as text for the model. Private ones make the turn private."""
     turn.hold(*(memory.audience for memory in memories))
-    seeker = seeker_of(script, turn)
-    return core.lines(memories, state.memory_config(script), modes.now(script), seeker)
+    others = profiles.names_of_others(script, seeker_of(script, turn), memories)
+    return core.lines(memories, state.memory_config(script), modes.now(script), others)

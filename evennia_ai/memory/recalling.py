@@ -19,7 +19,6 @@ from evennia_ai.core.hearing.audience import OPEN, Held, confined
 from evennia_ai.core.hearing.inbox import OWN, Event
 from evennia_ai.core.memory.asked import AskedLine
 from evennia_ai.core.memory.knowledge import exchange_of
-from evennia_ai.core.memory.namesakes import named_others
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
@@ -120,7 +119,7 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     # Lore gets half of the space, so that it does not crowd out memories.
     told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
     known = [*told_lore, *(hits or ())]
-    others, now = named_others(known, seeker), modes.now(script)
+    others, now = profiles.names_of_others(script, seeker, known), modes.now(script)
     text, memories = prompt_text(known, config, now, about=query, most=most, others=others)
     notes = notebook.newest(script, turn)
     parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
 
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, Source
@@ -81,6 +82,15 @@ def _bodies(being: GameObject) -> list[Any]:
 def bodies_of(body: GameObject, being_id: str) -> list[Any]:
     """The characters of the speaker, given the assistant's body and an event's `sender_id`."""
     return _bodies(_being(body, being_id))
+
+
+def beings_of(person: str) -> list[Any]:
+    """The beings of a person ("*#3"): the account and its characters, or an object alone."""
+    being = incoming.find_being(person)
+    if being is None or not person.startswith("*"):
+        return [] if being is None else [being]
+    # Characters that may be puppeted, and those being puppeted, which need not be among them.
+    return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
 
 
 def _shared_factions(script: Assistant, event: Event, being: GameObject) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Memories that name somebody else than who has the name now, and former names."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +12,10 @@ from evennia_ai.core.memory.namesakes import (
     former_name,
     former_names,
     is_former_name,
+    may_name_another,
     named_others,
     told_apart,
+    with_former_names,
 )
 from evennia_ai.core.memory.recollection import Recollection, Seeker
 from evennia_ai.core.settings.memory import MemoryConfig
@@ -78,9 +81,10 @@ def test_lore_is_never_told_apart() -> None:
 
 def test_a_line_of_a_tool_says_of_whom_it_is() -> None:
     now, config = datetime(2026, 5, 3, tzinfo=UTC), MemoryConfig()
-    text = journal.lines([fact("Tom stole a lamp")], config, now, TOM)
+    memories = [fact("Tom stole a lamp")]
+    text = journal.lines(memories, config, now, named_others(memories, TOM))
     assert text.endswith(", of another person called Tom)")
-    assert "another" not in journal.lines([fact("Tom stole a lamp")], config, now)
+    assert "another" not in journal.lines(memories, config, now, {})
 
 
 def test_former_names_are_read_back() -> None:
@@ -88,3 +92,18 @@ def test_former_names_are_read_back() -> None:
     assert {"Tom"} == former_names(texts)
     assert [True, False, False] == [is_former_name(text) for text in texts]
     assert "another person called Tom" == another("Tom")
+
+
+def test_whoever_had_another_name_did_not_have_the_present_one() -> None:
+    seeker, points = replace(TOM, name_since=0.0), [(former_name("Bill", "3 May 2026"), 50.0)]
+    assert 50.0 == with_former_names(seeker, [*points, ("likes tea", 90.0)]).name_since
+    assert SINCE == with_former_names(TOM, points).name_since
+    assert seeker == with_former_names(seeker, [("likes tea", 90.0)])
+    had_it = [*points, (former_name("Tom", "1 May 2026"), 40.0)]
+    assert 0.0 == with_former_names(seeker, had_it).name_since
+
+
+def test_only_memories_of_others_with_the_name_may_name_somebody_else() -> None:
+    assert may_name_another(TOM, [fact("Tom stole a lamp")])
+    assert not may_name_another(TOM, [fact("Tom is my enemy", NEW), fact("A lamp was stolen")])
+    assert not may_name_another(Seeker(), [fact("Tom stole a lamp")])

@@ -142,3 +142,71 @@ class TestMemory(NamesakesTest):
         first, second = (item.text for item in shown)
         assert first.startswith('Another person called Mira said: "I collect kestrels"')
         assert second.startswith('Mira said: "I collect kestrels"')
+
+
+class TestFormerNames(NamesakesTest):
+    """Mira, known for an hour, is now called Mara."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.ask("whisper ada = I collect kestrels", whispers("I see.", "Mira"), person=self.mira)
+        self.meet_later()
+        self.mira.key = "Mara"
+
+    def meet_later(self) -> None:
+        self.ada_script.work.history = []
+        self.clock.advance(4_000)
+
+    def talk(self, way: str, person: Any = None) -> str:
+        """Say hello to Ada, twice, and return what the model was told the second time."""
+        for _ in range(2):
+            self.meet_later()
+            self.ask(f"{way} hello Ada", says("Hello."), person=person or self.mira)
+        return self.told()
+
+    def test_the_model_is_told_only_in_a_talk_with_her_alone(self) -> None:
+        assert "was called Mira until 1 January 1970" in self.talk("whisper ada =")
+        assert "was called" not in self.talk("say")
+        assert "was called" not in self.talk("say", self.tom)
+        assert "was called" not in self.talk("whisper ada =", self.tom)
+
+    def test_she_sees_it_may_forget_it_and_export_has_it(self) -> None:
+        self.talk("whisper ada =")
+        assert "was called Mira until" in self.answer(self.mira, "assistant memory")
+        assert "was called Mira until" in self.answer(self.mira, "assistant memory export")
+        self.answer(self.mira, "assistant forget everything", "yes")
+        assert "was called" not in self.answer(self.mira, "assistant memory")
+        assert "was called" not in self.talk("whisper ada =")
+
+    def test_forgetting_her_reaches_the_former_name(self) -> None:
+        self.remember("Mira stole a zeppelin", self.toms)
+        self.talk("whisper ada =")
+        self.answer(self.mira, "assistant forget everything", "yes")
+        assert "somebody stole a zeppelin" in self.texts()
+
+    def test_forgetting_her_spares_the_entries_of_who_has_the_name_now(self) -> None:
+        self.talk("whisper ada =")
+        other = self.newcomer("Mira")
+        self.ask("say @ada I own a zeppelin", says("I see."), person=other)
+        self.answer(self.mira, "assistant forget everything", "yes")
+        assert any(text.startswith('Mira said: "I own a zeppelin"') for text in self.texts())
+
+    def test_another_character_of_the_player_is_no_new_name(self) -> None:
+        self.mira.key = "Mira"
+        other = create_object(Person, key="Mona", location=self.room1, home=self.room1)
+        self.account2.characters.add(self.mira)
+        self.account2.characters.add(other)
+        other.account = self.account2
+        self.put_online(other)
+        assert "was called" not in self.talk("whisper ada =", other)
+
+    def test_who_takes_the_name_later_is_not_meant_by_what_was_known_before(self) -> None:
+        self.remember("Mira stole a zeppelin", "*#99", place_audience("", self.room1.dbref))
+        self.meet_later()
+        self.ask("whisper ada = hello", whispers("Hello."))
+        self.meet_later()
+        self.tom.key = "Mira"
+        self.talk("whisper ada =", self.tom)
+        self.meet_later()
+        self.ask("say @ada what of the zeppelin?", says("Hm."))
+        assert '"Mira stole a zeppelin" (of another person called Mira)' in self.told()

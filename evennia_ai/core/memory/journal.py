@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory.forgetting import SENTENCES
-from evennia_ai.core.memory.namesakes import another, named_others
-from evennia_ai.core.memory.recollection import Recollection, Seeker, is_rumour
+from evennia_ai.core.memory.namesakes import another
+from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
 from evennia_ai.core.text.dates import moment
@@ -97,10 +97,13 @@ def lines(
     memories: Sequence[Recollection],
     config: MemoryConfig,
     now: datetime,
-    seeker: Seeker | None = None,
+    others: Mapping[str, str],
 ) -> str:
-    """Memories as lines for the model, with dates in the time zone of `now`."""
-    others = named_others(memories, seeker)
+    """Memories as lines for the model, with dates in the time zone of `now`.
+
+    Args:
+        others: names that are another person's now, as from `namesakes.named_others`.
+    """
     return "\n".join(line(memory, config, now, others.get(memory.key, "")) for memory in memories)
 
 

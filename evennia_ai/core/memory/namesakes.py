@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from evennia_ai.core.memory.knowledge import FRAME
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
@@ -84,6 +85,27 @@ def told_apart(memory: Recollection, others: Mapping[str, str]) -> str:
 def former_name(name: str, date: str) -> str:
     """A point of a profile: a name that a person had until a date."""
     return f"was called {name} until {date}"
+
+
+def with_former_names(seeker: Seeker, points: Iterable[tuple[str, float]]) -> Seeker:
+    """A seeker who had another name at some time, and so not yet the present one.
+
+    Args:
+        points: of the person's profile, with the time of each.
+    """
+    former = [(at, names) for text, at in points if (names := former_names([text]))]
+    if not former or any(seeker.name in names for _, names in former):
+        return seeker
+    since = max(at for at, _ in former)
+    return replace(seeker, name_since=max(since, seeker.name_since))
+
+
+def may_name_another(seeker: Seeker, memories: Iterable[Recollection]) -> bool:
+    """True if a memory of somebody else mentions the seeker's name."""
+    name, person = seeker.name, seeker.person
+    return bool(name and person) and any(
+        name in memory.text and memory.person != person for memory in memories
+    )
 
 
 def is_former_name(text: str) -> bool:
