@@ -203,13 +203,21 @@ class TestChanging(StaffTest):
     def test_all_of_a_person_in_a_file(self) -> None:
         self.remember("Mira came in", self.miras)
         with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
-            self.typed("aimemory ada export person mira reveal")
+            shown = self.typed("aimemory ada export person mira reveal")
+            assert shown.startswith("Ada remembers 1 thing about MirasAccount. "), shown
             (path,) = Path(folder).rglob("*.json")
             content = json.loads(path.read_text(encoding="utf-8"))
             assert 0o600 == S_IMODE(path.stat().st_mode)
         assert ["Mira came in"] == [row["text"] for row in content["memories"]]
         assert [self.miras] == [fact["person"] for fact in self.facts("memories_exported")]
         assert "About whom?" in self.typed("aimemory ada export mira")
+
+    def test_whoever_is_gone_is_named_as_ada_met_them(self) -> None:
+        self.remember("a guest came in", "*#99")
+        with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
+            assert "about *#99." in self.typed("aimemory ada export person *#99")
+            self.know("*#99", "Guest5")
+            assert "about Guest5." in self.typed("aimemory ada export person *#99")
 
     def test_all_assistants_export_and_forget_a_person(self) -> None:
         """Those whose memory one may not change are named, and forget nothing."""
