@@ -24,6 +24,7 @@ from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.settings.safety import Size
 from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.turn import compaction as rules
+from evennia_ai.core.turn import namesakes
 from evennia_ai.core.turn.conversation import Message, marked_as_summary_of
 from evennia_ai.core.turn.executions import usage_counted
 from evennia_ai.core.turn.tokens import Counter, count_messages
@@ -159,8 +160,10 @@ class _SummaryCalls:
     async def summaries(self, old: Sequence[Message]) -> list[Message]:
         """A summary for each audience; a conversation that is short already is its own."""
         ends_at = self.script.clock.seconds() + DEADLINE_SECONDS
-        summaries = []
-        for owner, messages in rules.worth_keeping(rules.scopes(old)).items():
+        summaries, history = [], self.script.work.history
+        for owner, own in rules.worth_keeping(rules.scopes(old)).items():
+            last = namesakes.bearers(history, {}, owner or "")
+            messages = namesakes.told_apart(own, last)
             text = rules.verbatim_summary(messages, owner)
             if not text or 0 < self._cap < self.count(text):
                 text = await self._ask(messages, owner, ends_at)

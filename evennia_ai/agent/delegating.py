@@ -20,7 +20,7 @@ from evennia_ai.approvals import checkpoints
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.limits import Decision, LimitKind
 from evennia_ai.core.text.cleaning import cut_at_sentence, quote, strip_control
-from evennia_ai.core.turn import goals
+from evennia_ai.core.turn import goals, namesakes
 from evennia_ai.core.turn.conversation import Message, split_private_calls, visible_history
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
@@ -182,7 +182,9 @@ def _name(script: Assistant) -> str:
 
 
 def _public_talk(script: Assistant, turn: Turn) -> str:
-    messages = visible_history(script.work.history, "")
+    history = script.work.history
+    last = namesakes.bearers(history, namesakes.named_in(turn))
+    messages = visible_history(namesakes.told_apart(history, last), "")
     messages += (
         [] if turn.is_private else visible_history(split_private_calls(turn.said, turn.asides), "")
     )

@@ -149,12 +149,18 @@ class CmdAiMemory(StaffCommand):
 
     def _who(self, script: AssistantScript, name: str) -> str:
         """The person with a name or an id; "" after an error message to the caller."""
-        person = operations.find_person(script, name) if name else ""
-        if not person:
+        person = str(operations.find_person(script, name)) if name else ""
+        others = ", ".join(operations.namesakes(script, name, person)) if name else ""
+        if person and others:
+            also = f"{script.key} also met others called {name}; to name one, give the id: {others}"
+            self.msg(literal(also))
+        elif not person:
             unknown = f"There is no character or object named {name!r}."
+            if others:
+                unknown = f"{script.key} met several who were called {name}: {others}."
             problem = unknown if name else "About whom?"
             self.show_usage(f"{problem} Give a name, or #12, or *#3 of an account.")
-        return str(person)
+        return person
 
     def _show(self, script: AssistantScript, rest: str) -> None:
         self.show_long(operations.show_memory(script, rest, look=self.look).message)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from evennia_ai.consolidation.night import NightWork
 from evennia_ai.core.memory.extraction import Shown
+from evennia_ai.core.memory.namesakes import is_former_name, speaker_in
 from evennia_ai.core.memory.portraits import Portrait, nudge, portrait_request, read_portrait
 from evennia_ai.core.memory.profiles import ProfileAttribute
 from evennia_ai.core.memory.recollection import Recollection
@@ -72,9 +73,8 @@ async def _draw_portrait(
     known = [item for item in profile.attributes if item["audience"] == audience]
     now = modes.now(night.script)
     known_shown = [Shown(item["text"], dates.moment(item["at"], now).date()) for item in known]
-    request = portrait_request(
-        profile.name, evidence.dated_memories(night.script, group), known_shown
-    )
+    observations = evidence.dated_memories(night.script, group)
+    request = portrait_request(_name_in(group, profile), observations, known_shown)
     reply = await night.ask(request, ContextType.SLEEP_CONSOLIDATE, Purpose.PROFILES)
     portrait = read_portrait(reply)
     if portrait is None:
@@ -84,13 +84,24 @@ async def _draw_portrait(
     return replace(portrait, attributes=tuple(settled))
 
 
+def _name_in(group: Sequence[Recollection], profile: EntityProfile) -> str:
+    """The being's name: that of the profile, unless all observations have an earlier one."""
+    names = list(filter(None, map(speaker_in, group)))
+    return names[-1] if names and profile.name not in names else str(profile.name)
+
+
 def _with_portrait(
     known: list[ProfileAttribute], group: Sequence[Recollection], portrait: Portrait
 ) -> list[ProfileAttribute]:
     """Replace the attributes of one audience; texts that stay keep their date."""
     audience, newest = group[0].audience, max(item.at for item in group)
     since = {item["text"]: item["at"] for item in known if item["audience"] == audience}
-    others = [item for item in known if item["audience"] != audience]
+    others = [
+        item
+        for item in known
+        # A model may leave a former name out, without which older memories mean nobody.
+        if item["audience"] != audience or is_former_name(item["text"])
+    ]
     return others + [
         {"text": text, "audience": audience, "at": since.get(text, newest)}
         for text in portrait.attributes

@@ -12,6 +12,7 @@ from datetime import date
 from types import MappingProxyType
 
 from evennia_ai.core.memory.extraction import Shown, numbered
+from evennia_ai.core.memory.namesakes import named_others, told_apart
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_audience
 from evennia_ai.core.text import dates
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult
@@ -46,8 +47,9 @@ def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
 
 def dated_memories(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
     """Memories with their dates, as a model is shown them."""
-    days = days_of(script, memories)
-    return [Shown(memory.text, day) for memory, day in zip(memories, days, strict=True)]
+    days, others = days_of(script, memories), named_others(memories)
+    texts = [told_apart(memory, others) for memory in memories]
+    return [Shown(text, day) for text, day in zip(texts, days, strict=True)]
 
 
 async def nearest(

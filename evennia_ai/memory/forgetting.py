@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q
-from evennia.objects.models import ObjectDB
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace, DecisionTraces
 from evennia_ai.core.memory import reaching as core
@@ -20,11 +19,13 @@ from evennia_ai.core.memory.forgetting import (
     without_marked,
     without_names,
 )
+from evennia_ai.core.memory.namesakes import former_names, speaker_in
 from evennia_ai.core.memory.recollection import MemoryKind, person_audience
 from evennia_ai.core.safety.audit_events import AuditEvent, audit_event
 from evennia_ai.core.text.plain_data import to_stored
 from evennia_ai.core.turn import executions
 from evennia_ai.memory import indexing
+from evennia_ai.memory.seeking import beings_of
 from evennia_ai.memory_store import rows
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile
@@ -73,23 +74,15 @@ def forget_all(script: Assistant) -> int:
 
 def forms_of(person: str) -> set[str]:
     """The ids of a person: of the account and its characters, masked or not."""
-    return {person, *map(incoming.id_of, _beings_of(person))}
-
-
-def _beings_of(person: str) -> list[Any]:
-    being = incoming.find_being(person)
-    if being is None or not person.startswith("*"):
-        return [] if being is None else [being]
-    # Characters that may be puppeted, and those being puppeted, which need not be among them.
-    return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
+    return {person, *map(incoming.id_of, beings_of(person))}
 
 
 def name_of(script: Assistant, person: str) -> PersonNames:
     """All names of a person: of the account, its characters, and the stored profile."""
-    beings = _beings_of(person)
-    known = EntityProfile.objects.filter(assistant=script.pk, entity=person)
-    keys = [str(each.key) for each in beings]
-    names = {*keys, *map(unmarked, keys), *known.values_list("name", flat=True)}
+    keys = [str(each.key) for each in beings_of(person)]
+    names = {*keys, *map(unmarked, keys)}
+    for profile in EntityProfile.objects.filter(assistant=script.pk, entity=person):
+        names |= {profile.name, *former_names(item["text"] for item in profile.attributes)}
     return PersonNames(names - {str(script.key)})
 
 
@@ -122,7 +115,7 @@ def forget_person(
     def write() -> None:
         rows.remove(script.pk, keys)
         EntityProfile.objects.filter(assistant=script.pk, entity=person).delete()
-        _hide_in_rows(script.pk, name)
+        _hide_in_rows(script.pk, person, name)
         for forget in also:
             forget(script.pk, person, name)
 
@@ -132,19 +125,22 @@ def forget_person(
     return len(keys)
 
 
-def _hide_in_rows(assistant: int, name: PersonNames) -> None:
+def _hide_in_rows(assistant: int, person: str, name: PersonNames) -> None:
     """Replace a person's name in memories and profiles of others, which stay.
 
-    Lore is left unchanged: it is the owner's, and a player may be called like anything in it.
+    Lore is left unchanged: it is the owner's, and a player may be called like anything in it. So
+    is the name in front of an entry of somebody else, who had it before or has it now.
     """
     others, condition = rows.of(assistant).exclude(kind=MemoryKind.LORE), Q()
     for known in name.known:
         # A substring match only narrows the rows; `hidden` replaces whole names.
         condition |= Q(text__contains=known)
     texts = others.filter(condition) if name.known else ()
-    for key, text in [(each.key, each.text) for each in texts]:
-        if (hidden := name.hidden(text)) != text:
-            rows.change(assistant, key, text=hidden)
+    for memory in rows.values(texts):
+        own = speaker_in(memory) if memory.person not in ("", person) else ""
+        hidden = own + name.hidden(memory.text[len(own) :])
+        if hidden != memory.text:
+            rows.change(assistant, memory.key, text=hidden)
     for key, tags in list(others.exclude(tags=[]).values_list("key", "tags")):
         if (hidden_tags := without_names(tags, name)) != tags:
             rows.change(assistant, key, tags=hidden_tags)

@@ -37,7 +37,7 @@ from evennia_ai.core.turn.conversation import (
 )
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ToolError
-from evennia_ai.memory import modes, saving
+from evennia_ai.memory import modes, profiles, saving
 from evennia_ai.memory.consent import (
     audience_of,
     is_unstorable,
@@ -46,6 +46,7 @@ from evennia_ai.memory.consent import (
     names_of,
     place_of,
 )
+from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models.containing import containing
 from evennia_ai.models.keys import new_key
@@ -236,4 +237,5 @@ def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[
 def told(script: Assistant, turn: Turn, memories: Sequence[Recollection]) -> str:
     """Memories as text for the model. Private ones make the turn private."""
     turn.hold(*(memory.audience for memory in memories))
-    return core.lines(memories, state.memory_config(script), modes.now(script))
+    others = profiles.names_of_others(script, seeker_of(script, turn), memories)
+    return core.lines(memories, state.memory_config(script), modes.now(script), others)

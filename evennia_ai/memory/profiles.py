@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,11 +11,18 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.memory import profiles as core
+from evennia_ai.core.memory.namesakes import (
+    former_name,
+    may_name_another,
+    named_others,
+    with_former_names,
+)
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
     Seeker,
     is_for_all,
+    person_audience,
     point_of,
 )
 from evennia_ai.core.safety.persona import about_itself
@@ -24,9 +31,9 @@ from evennia_ai.core.text.cleaning import name_as_data, one_line
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
-from evennia_ai.memory import talks
+from evennia_ai.memory import modes, talks
 from evennia_ai.memory.consent import may_remember, names_of
-from evennia_ai.memory.seeking import seeker_of
+from evennia_ai.memory.seeking import beings_of, seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.models.entity_profile import note_written, written
@@ -73,6 +80,7 @@ def meet(script: Assistant, entity: str, name: str) -> None:
     """
     # The profile may be a minute behind a talk (see `talks.is_just_met`), so the talk decides.
     now, short_name = script.clock.seconds(), one_line(name, LONGEST_NAME)
+    _note_former_name(script, entity, short_name)
     is_talk = talks.going_on(script, entity) is not None
     since = NEVER if is_talk else now - core.MEETING_SECONDS
     with connection.cursor() as cursor:
@@ -94,6 +102,41 @@ def meet(script: Assistant, entity: str, name: str) -> None:
         )
         # Another process may insert the same profile at the same moment.
         EntityProfile.objects.bulk_create([profile], ignore_conflicts=True)
+
+
+def _note_former_name(script: Assistant, entity: str, name: str) -> None:
+    """Keep the name that a being was met under and has no longer, for the being alone."""
+    cached: _ProfilesRead | None = script.work.profiles
+    before = cached.profiles.get(entity) if cached is not None else None
+    if before is None or before.name == name:
+        return
+    # Another character of the same player is no new name.
+    if before.name in {names.name_of(each, script.obj) for each in beings_of(entity)}:
+        return
+    profile = of(script, entity)
+    if profile is not None:
+        date = dates.full(dates.moment(profile.last_at, modes.now(script)))
+        text, audience = former_name(profile.name, date), person_audience(entity)
+        item: core.ProfileAttribute = {"text": text, "audience": audience, "at": profile.last_at}
+        _of(script).filter(pk=profile.pk).update(
+            attributes=core.with_former_name(profile.attributes, item)
+        )
+
+
+def names_of_others(
+    script: Assistant, seeker: Seeker, memories: Sequence[Recollection]
+) -> dict[str, str]:
+    """Names in memories that are another person's now, by the memory's key.
+
+    Runs one query where somebody else's memory mentions the seeker's name, at most once a minute.
+    """
+    if may_name_another(seeker, memories):
+        cached: _ProfilesRead | None = script.work.profiles
+        profile = cached.profiles.get(seeker.person) if cached is not None else None
+        profile = profile or of(script, seeker.person)
+        points = profile.attributes if profile is not None else ()
+        seeker = with_former_names(seeker, [(item["text"], item["at"]) for item in points])
+    return named_others(memories, seeker)
 
 
 # ---- telling -----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evennia.accounts.models import AccountDB
+from evennia.objects.models import ObjectDB
 
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, Source
@@ -38,7 +39,15 @@ def seeker_of(script: Assistant, turn: Turn) -> Seeker:
         factions=_shared_factions(script, event, being),
         is_private=is_person and is_known and is_alone(body, event),
         payer=payer,
+        name=event.sender_name,
+        name_since=_named_since(script, being),
     )
+
+
+def _named_since(script: Assistant, being: Any) -> float:
+    """The moment a being was made; 0 if unknown, as where the assistant's clock is behind."""
+    created_at = being.db_date_created.timestamp() if being is not None else 0.0
+    return created_at if created_at <= script.clock.seconds() else 0.0
 
 
 def _room_id(body: GameObject) -> str:
@@ -70,6 +79,15 @@ def _bodies(being: GameObject) -> list[Any]:
 def bodies_of(body: GameObject, being_id: str) -> list[Any]:
     """The characters of the speaker, given the assistant's body and an event's `sender_id`."""
     return _bodies(_being(body, being_id))
+
+
+def beings_of(person: str) -> list[Any]:
+    """The beings of a person ("*#3"): the account and its characters, or an object alone."""
+    being = incoming.find_being(person)
+    if being is None or not person.startswith("*"):
+        return [] if being is None else [being]
+    # Characters that may be puppeted, and those being puppeted, which need not be among them.
+    return [being, *being.characters.all(), *ObjectDB.objects.filter(db_account=being)]
 
 
 def _shared_factions(script: Assistant, event: Event, being: GameObject) -> tuple[str, ...]:

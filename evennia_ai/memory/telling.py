@@ -7,11 +7,13 @@ words of a memory are outside quotes, so none can pose as a heading, a date or s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from types import MappingProxyType
 
 from evennia_ai.core.memory.excerpts import excerpt, has_to_do
 from evennia_ai.core.memory.knowledge import FRAME, exchange_of
+from evennia_ai.core.memory.namesakes import CALLED, another
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_private, split_hearsay
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text import dates
@@ -21,10 +23,11 @@ LONGEST_WORDS, LONGEST_ANSWER = 400, 80
 MOST_TOLD = 4_000
 ALONE = "told to you alone by this person; say it to nobody else:"
 RUMOURS = "You also heard, and do not know whether it is true"
+NO_OTHERS: Mapping[str, str] = MappingProxyType({})
 # In an entry with this verb the text is an event, not speech.
 _NO_SPEECH = "caused"
 _ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
-_CALLED, _QUOTED = "Somebody called ", re.compile(r'"(?:[^"\\]|\\.)*"')
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def prompt_text(
@@ -34,6 +37,7 @@ def prompt_text(
     *,
     about: str = "",
     most: int = MOST_TOLD,
+    others: Mapping[str, str] = NO_OTHERS,
 ) -> tuple[str, list[Recollection]]:
     """Today's date and a line for each memory, and the memories that it tells; hearsay comes last.
 
@@ -42,18 +46,23 @@ def prompt_text(
         now: in the game's time zone.
         about: the query: long texts are shortened to what is relevant to it.
         most: maximum length in characters; the last memories are dropped to stay below it.
+        others: names that are another person's now, as from `namesakes.named_others`.
     """
     known, heard = split_hearsay(memories, config)
     for count in range(len(known) + len(heard), 0, -1):
         parts = known[:count], heard[: max(0, count - len(known))]
-        text = _text(*parts, now, about)
+        text = _text(*parts, now, about, others)
         if len(text) <= most:
             return text, [*parts[0], *parts[1]]
     return "", []
 
 
 def _text(
-    known: Sequence[Recollection], heard: Sequence[Recollection], now: datetime, about: str
+    known: Sequence[Recollection],
+    heard: Sequence[Recollection],
+    now: datetime,
+    about: str,
+    others: Mapping[str, str],
 ) -> str:
     is_dated = any(memory.kind != MemoryKind.LORE for memory in (*known, *heard))
     lines = [f"Today is {dates.full_with_weekday(now)}."] if is_dated else []
@@ -63,26 +72,31 @@ def _text(
     ):
         shared = [memory for memory in memories if not is_private(memory.audience)]
         private = [memory for memory in memories if is_private(memory.audience)]
-        lines += _section(heading, shared, now, about)
-        lines += _section(alone, private, now, about)
+        lines += _section(heading, shared, now, about, others)
+        lines += _section(alone, private, now, about, others)
     return "\n".join(lines)
 
 
 def _section(
-    heading: str, memories: Sequence[Recollection], now: datetime, about: str
+    heading: str,
+    memories: Sequence[Recollection],
+    now: datetime,
+    about: str,
+    others: Mapping[str, str],
 ) -> Iterator[str]:
     """Lines under a heading, grouped by speaker at the place of the speaker's first line."""
     if not memories:
         return
     if heading:
         yield heading
-    by_speaker: dict[str, list[str]] = {}
+    by_speaker: dict[tuple[str, str], list[str]] = {}
     for number, memory in enumerate(memories):
-        speaker, text = _line(memory, now, about)
-        by_speaker.setdefault(speaker or str(number), []).append(text)
-    for speaker, texts in by_speaker.items():
-        # A number is a line without a speaker. No speaker is a number, as it ends with a verb.
-        if speaker.isdecimal():
+        speaker, text = _line(memory, now, about, others.get(memory.key, ""))
+        # Lines without a speaker are not grouped.
+        group = (speaker, memory.person) if speaker else ("", str(number))
+        by_speaker.setdefault(group, []).append(text)
+    for (speaker, _), texts in by_speaker.items():
+        if not speaker:
             yield f"- {texts[0]}"
         elif len(texts) == 1:
             yield f"- {speaker} {texts[0]}"
@@ -91,18 +105,26 @@ def _section(
             yield from (f"  {text}" for text in texts)
 
 
-def _line(memory: Recollection, now: datetime, about: str) -> tuple[str, str]:
-    """Speaker and verb, such as "Mira said", or "" if they are not shown; date and words."""
+def _line(memory: Recollection, now: datetime, about: str, other: str) -> tuple[str, str]:
+    """Speaker and verb, such as "Mira said", or "" if they are not shown; date and words.
+
+    Args:
+        other: a name in it that is another person's now, or "".
+    """
     when = "" if memory.kind == MemoryKind.LORE else f"{dates.when(memory.at, now)}: "
     speaker, words, answer = _parse_exchange(memory)
+    is_by_other = bool(other) and speaker.startswith(f"{other} ")
+    note = f" (of {another(other)})" if other and not is_by_other else ""
     if not speaker:
-        return "", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}"
+        return "", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}{note}"
+    if is_by_other:
+        speaker = f"A{another(other)[1:]}{speaker.removeprefix(other)}"
     text = f"{when}{quote(excerpt(words, about, LONGEST_WORDS))}"
     # An answer that is irrelevant to the query, unlike the words before it, is mostly courtesy.
     if answer and (has_to_do(answer, about) or not has_to_do(words, about)):
         text += f" You: {quote(excerpt(answer, about, LONGEST_ANSWER))}"
     # For private memories the heading says who spoke.
-    return "" if is_private(memory.audience) else speaker, text
+    return "" if is_private(memory.audience) else speaker, text + note
 
 
 def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
@@ -127,7 +149,7 @@ def _parse_exchange(memory: Recollection) -> tuple[str, str, str]:
 
 def _is_name(text: str) -> bool:
     """True if a text is a name in the form of journal entries: plain, or "Somebody called "..."."""
-    called = text.removeprefix(_CALLED)
+    called = text.removeprefix(CALLED)
     return _is_quoted(called) if called != text else name_as_data(text) == text
 
 

@@ -73,6 +73,7 @@ from evennia_ai.operations.memory.own import set_remembered as set_remembered
 from evennia_ai.operations.memory.own import what_is_known as what_is_known
 from evennia_ai.operations.memory.profiles import find_person as find_person
 from evennia_ai.operations.memory.profiles import list_profiles as list_profiles
+from evennia_ai.operations.memory.profiles import namesakes as namesakes
 from evennia_ai.operations.memory.profiles import show_profile as show_profile
 from evennia_ai.operations.memory.upkeep import memory_status as memory_status
 from evennia_ai.operations.memory.upkeep import put_to_sleep as put_to_sleep

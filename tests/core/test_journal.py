@@ -60,8 +60,8 @@ def test_an_entry_as_a_line() -> None:
     assert f'[{known.key[:8]}] "The mill burned." (1970-01-01)' == line(known, CONFIG, NOW)
     over = replace(known, superseded_at=86_400.0)
     assert line(over, CONFIG, NOW).endswith("(1970-01-01, no longer so since 1970-01-02)")
-    assert 2 == len(lines([memory, known], CONFIG, NOW).splitlines())
-    assert "" == lines([], CONFIG, NOW)
+    assert 2 == len(lines([memory, known], CONFIG, NOW, {}).splitlines())
+    assert "" == lines([], CONFIG, NOW, {})
 
 
 def test_its_date_is_that_of_the_game() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from evennia_ai.core.memory.namesakes import former_name
 from evennia_ai.core.memory.profiles import (
     FAVOUR_OF_A_MEETING,
     band,
@@ -12,6 +13,7 @@ from evennia_ai.core.memory.profiles import (
     described,
     known_to,
     nudged,
+    with_former_name,
 )
 from evennia_ai.core.memory.recollection import Seeker, person_audience, place_audience
 from evennia_ai.core.text.words import counted
@@ -131,3 +133,12 @@ def test_a_being_in_one_line() -> None:
     assert expected == described("Tom", 0.3, ("met 2 times",), ["likes tea.", "has a boat. "])
     assert "Tom: a stranger." == described("Tom", 0.0, (), ())
     assert ("1 time", "0 times") == (counted(1, "times"), counted(0, "times"))
+
+
+def test_the_newest_former_names_are_kept_once_each() -> None:
+    known: list[Any] = [attribute("likes tea")]
+    for at, name in enumerate(("Ann", "Bob", "Ann", "Cid", "Dee", "Eve")):
+        point = attribute(former_name(name, f"{at + 1} May 2026"), TO_TOM, float(at))
+        known = with_former_name(known, point)
+    names = ("Ann until 3", "Cid until 4", "Dee until 5", "Eve until 6")
+    assert ["likes tea", *(f"was called {name} May 2026" for name in names)] == texts(known)

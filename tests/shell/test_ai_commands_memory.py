@@ -199,13 +199,40 @@ class TestChanging(StaffTest):
     def test_all_of_a_person_in_a_file(self) -> None:
         self.remember("Mira came in", self.miras)
         with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
-            self.typed("aimemory ada export person mira reveal")
+            shown = self.typed("aimemory ada export person mira reveal")
+            assert shown.startswith("Ada remembers 1 thing about MirasAccount. "), shown
             (path,) = Path(folder).rglob("*.json")
             content = json.loads(path.read_text(encoding="utf-8"))
             assert 0o600 == S_IMODE(path.stat().st_mode)
         assert ["Mira came in"] == [row["text"] for row in content["memories"]]
         assert [self.miras] == [fact["person"] for fact in self.facts("memories_exported")]
         assert "About whom?" in self.typed("aimemory ada export mira")
+
+    def test_whoever_is_gone_is_named_as_ada_met_them(self) -> None:
+        self.remember("a guest came in", "*#99")
+        with TemporaryDirectory() as folder, override_settings(GAME_DIR=folder):
+            assert "about *#99." in self.typed("aimemory ada export person *#99")
+            self.know("*#99", "Guest5")
+            assert "about Guest5." in self.typed("aimemory ada export person *#99")
+
+    def test_guests_of_one_name_are_listed_and_named_by_their_ids(self) -> None:
+        for person in ("*#98", "*#99"):
+            self.know(person, "Guest5")
+            self.remember("a guest came in", person)
+        for person in ("*#98", "*#99"):
+            assert f"Guest5 ({person}, gone): met" in self.typed("aimemory ada profiles")
+            assert f" {person} (private): " in self.typed("aimemory ada list")
+        several = "Ada met several who were called Guest5: *#98, *#99. Give a name, or #12"
+        for line in ("person", "forget person", "export person", "profiles"):
+            assert several in self.typed(f"aimemory ada {line} Guest5"), line
+        self.know(self.miras, "Guest5")
+        self.account2.username = "Guest5"
+        self.account2.save()
+        also = "Ada also met others called guest5; to name one, give the id: *#98, *#99"
+        assert also in self.typed("aimemory ada person guest5")
+        self.typed("aimemory ada forget person *#98")
+        self.typed("yes")
+        assert ["a guest came in"] == self.texts()
 
     def test_all_assistants_export_and_forget_a_person(self) -> None:
         """Those whose memory one may not change are named, and forget nothing."""

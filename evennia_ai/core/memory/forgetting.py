@@ -15,7 +15,7 @@ from evennia_ai.core.memory.recollection import unmasked_id
 from evennia_ai.core.text.cleaning import name_as_data, quote
 from evennia_ai.core.text.words import SENTENCE_ENDS, UNSPACED_ENDS
 from evennia_ai.core.turn.compaction import summary_message, summary_text
-from evennia_ai.core.turn.conversation import OF, PRIVATE_TO, SAID_BY, Message, is_of
+from evennia_ai.core.turn.conversation import NAMED, OF, PRIVATE_TO, SAID_BY, Message, is_of
 
 SOMEBODY = "somebody"
 MEANWHILE = "Meanwhile you noticed:"
@@ -46,7 +46,18 @@ class PersonNames:
         self._frame = _pattern(rf"(?im)^(?:{_alternatives(shown)}) {_SPEAKING}", shown)
         self._notice = _pattern(rf"(?m)^The game tells you of (?:{_alternatives(shown)}): ", shown)
         self._heard = _pattern(rf"^- (?:{_alternatives(shown)}) {_SPOKE}", shown)
-        self.known = tuple(known)
+        self.known, self._plain = tuple(known), plain
+
+    def then(self, named: Mapping[str, str], people: Collection[str]) -> PersonNames:
+        """The names as they were in a turn: with an earlier one, without one that was another's.
+
+        Args:
+            named: the ids of the speakers of that turn, by name.
+            people: the person's ids.
+        """
+        theirs = {each for each, who in named.items() if unmasked_id(who) in people}
+        names = (self._plain - named.keys()) | theirs
+        return self if names == self._plain else PersonNames(names)
 
     def is_in(self, text: str) -> bool:
         """True if a text contains one of the names."""
@@ -123,22 +134,26 @@ def history_without(
         people: the person's ids. Turns stored without an id are recognized by the name in front.
     """
     remaining: list[Message] = []
-    is_theirs = False
+    is_theirs, name_then = False, name
     for message in history:
         # A turn begins with a user message, and lasts until the next one.
         if message["role"] == "user":
             content = str(message.get("content") or "")
             is_theirs = not summary_text(message) and name.spoke_in(content)
+            name_then = name.then(message.get(NAMED, {}), people)
         if is_of(message, people) or (
             is_theirs and OF not in message and PRIVATE_TO not in message
         ):
             continue
-        remaining += _message_without(message, people, name)
+        remaining += _message_without(message, people, name_then)
     return remaining
 
 
 def _message_without(message: Message, people: Collection[str], name: PersonNames) -> list[Message]:
     """Another person's message without the names; empty for a summary of nothing else."""
+    if NAMED in message:
+        named = {k: who for k, who in message[NAMED].items() if unmasked_id(who) not in people}
+        message = message if named == message[NAMED] else {**message, NAMED: named}
     if summary := summary_text(message):
         text = summary_without(summary, name)
         said_by = [who for who in message.get(SAID_BY, ()) if unmasked_id(who) not in people]

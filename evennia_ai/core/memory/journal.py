@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory.forgetting import SENTENCES
+from evennia_ai.core.memory.namesakes import another
 from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
@@ -77,18 +78,33 @@ def _told_line(match: re.Match[str]) -> ToldLine:
     )
 
 
-def line(memory: Recollection, config: MemoryConfig, now: datetime) -> str:
-    """A memory as a line for the model: short key, quoted text, date in the time zone of `now`."""
+def line(memory: Recollection, config: MemoryConfig, now: datetime, other: str = "") -> str:
+    """A memory as a line for the model: short key, quoted text, date in the time zone of `now`.
+
+    Args:
+        other: a name in it that is another person's now, or "".
+    """
     doubt = ", only heard" if is_rumour(memory, config) else ""
     if memory.superseded_at is not None:
         doubt += f", no longer so since {moment(memory.superseded_at, now):%Y-%m-%d}"
+    if other:
+        doubt += f", of {another(other)}"
     text = quote(one_line(memory.text, LONGEST_SHOWN))
     return f"[{memory.key[:SHORT_KEY]}] {text} ({moment(memory.at, now):%Y-%m-%d}{doubt})"
 
 
-def lines(memories: Iterable[Recollection], config: MemoryConfig, now: datetime) -> str:
-    """Memories as lines for the model, with dates in the time zone of `now`."""
-    return "\n".join(line(memory, config, now) for memory in memories)
+def lines(
+    memories: Sequence[Recollection],
+    config: MemoryConfig,
+    now: datetime,
+    others: Mapping[str, str],
+) -> str:
+    """Memories as lines for the model, with dates in the time zone of `now`.
+
+    Args:
+        others: names that are another person's now, as from `namesakes.named_others`.
+    """
+    return "\n".join(line(memory, config, now, others.get(memory.key, "")) for memory in memories)
 
 
 class Written(Protocol):

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
+from evennia_ai.core.memory.namesakes import former_names, is_former_name
 from evennia_ai.core.memory.recollection import (
     MemoryKind,
     Recollection,
@@ -38,6 +39,7 @@ MOST_NUDGE = 0.1
 # Talks within this time are one meeting.
 MEETING_SECONDS = 900.0
 MOST_OPEN = MOST_PRIVATE = 12
+MOST_FORMER_NAMES = 4
 LONGEST_ATTRIBUTE = 200
 
 
@@ -76,6 +78,17 @@ def bounded(attributes: Iterable[ProfileAttribute]) -> list[ProfileAttribute]:
     newest = [item for item in every if not is_private(item["audience"])][-MOST_OPEN:]
     newest += [item for item in every if is_private(item["audience"])][-MOST_PRIVATE:]
     return sorted(newest, key=lambda item: item["at"])
+
+
+def with_former_name(
+    attributes: Iterable[ProfileAttribute], former: ProfileAttribute
+) -> list[ProfileAttribute]:
+    """The attributes of a being with one more former name; the newest few are kept."""
+    names = former_names([former["text"]])
+    others = [item for item in attributes if not former_names([item["text"]]) & names]
+    earlier = [item for item in others if is_former_name(item["text"])]
+    dropped = earlier[: max(0, len(earlier) + 1 - MOST_FORMER_NAMES)]
+    return bounded([*(item for item in others if item not in dropped), former])
 
 
 def known_to(

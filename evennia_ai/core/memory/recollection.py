@@ -122,6 +122,8 @@ class Seeker:
         factions: factions that the person and the assistant both belong to.
         is_private: whether nobody else hears the answer.
         payer: the person who pays for the search, who began the chain.
+        name: the person's name.
+        name_since: no earlier than this the person had the name, in seconds since 1970; 0: unknown.
     """
 
     person: str = ""
@@ -130,6 +132,8 @@ class Seeker:
     factions: tuple[str, ...] = ()
     is_private: bool = False
     payer: str = field(default="", compare=False)
+    name: str = field(default="", compare=False)
+    name_since: float = field(default=0.0, compare=False)
 
     @cached_property
     def audiences(self) -> tuple[str, ...]:

@@ -23,12 +23,13 @@ Message = dict[str, Any]
 # Our own marks on stored messages, removed before a message is sent to a service.
 PRIVATE_TO, OF, PAID_BY, UNKEPT = "private_to", "of", "paid_by", "unkept"
 SAID_BY = "said_by"  # of a summary: the people of the turns that it sums up
+NAMED = "named"  # of a turn's opening message or a summary: the ids of speakers, by name
 # Within a turn only: what a model sent beside its calls and its service wants back, by the model's
 # name; and its size, counted once, as thoughts are long.
 BESIDE, TOKENS = "beside", "tokens"
 # The value of UNKEPT where memory is off only for people that were overheard, otherwise True.
 OVERHEARD = "overheard"
-_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY)
+_MARKS = (PRIVATE_TO, OF, PAID_BY, UNKEPT, SAID_BY, NAMED)
 # The API's rules for names of functions.
 LONGEST_TOOL_NAME = 64
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -186,7 +187,9 @@ def marked_as_summary_of(message: Message, messages: Sequence[Message]) -> Messa
     """A summary of some messages, marked with whose words it holds and whether they may be kept."""
     said_by = {who for each in messages for who in (each.get(OF), *each.get(SAID_BY, ())) if who}
     is_unkept = any(UNKEPT in each for each in messages)
-    return marked(marked([message], SAID_BY, sorted(said_by)), UNKEPT, is_unkept)[0]
+    named = {name: who for each in messages for name, who in each.get(NAMED, {}).items()}
+    summary = marked(marked([message], SAID_BY, sorted(said_by)), UNKEPT, is_unkept)
+    return marked(summary, NAMED, named)[0]
 
 
 def payer_of(message: Message) -> str:

@@ -20,6 +20,7 @@ from evennia_ai.core.hearing.audience import masked
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.text.cleaning import one_line, quote
 from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn import namesakes
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message
 from evennia_ai.core.typed_objects import Being
@@ -89,6 +90,7 @@ def show_history(
     end = len(messages) if before is None else min(before - 1, len(messages))
     first = max(0, end - limit)
     names = _names_of_calls(messages)
+    messages = namesakes.told_apart(messages, namesakes.bearers(messages, {}))
     rows = [
         _row(script, number, message, names, look)
         for number, message in enumerate(messages[first:end], first + 1)
@@ -177,8 +179,9 @@ def _text_of(message: Message, content: str) -> str:
 
 
 def _speaker(content: str) -> str:
-    # Of the last line: messages that were answered together are one text.
-    match = _FRAME.match(content.splitlines()[-1][:LONGEST_FRAME]) if content else None
+    # Of the last frame: messages that were answered together are one text.
+    frames = (_FRAME.match(line[:LONGEST_FRAME]) for line in reversed(content.splitlines()))
+    match = next(filter(None, frames), None)
     return match["name"] if match else ""
 
 

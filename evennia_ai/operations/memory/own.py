@@ -194,7 +194,8 @@ def export_known(
     look.note(script, "export")
     with signed(by):
         audit.record("memories_exported", script, person=person)
-    message = f"{data.assistant} remembers {counted(len(data.memories), 'things')} of {person}."
+    whom = Names().of(person) or (data.profile or {}).get("name") or person
+    message = f"{data.assistant} remembers {counted(len(data.memories), 'things')} about {whom}."
     return Result(True, message, data)
 
 

@@ -29,6 +29,7 @@ from evennia_ai.runtime import state
 from evennia_ai.runtime.rights import name_before
 
 MOST_LISTED = 500
+MOST_NAMESAKES = 5
 
 
 class Met(TypedDict):
@@ -89,7 +90,7 @@ def list_profiles(
         {**_row(each, names), "entity": each.entity, "attributes": len(each.attributes)}
         for each in page
     ]
-    lines = [_line(row, row["attributes"]) for row in profile_rows]
+    lines = [_line(row, row["attributes"], names) for row in profile_rows]
     data = Profiles(profile_rows, profiles.count())
     return Result(True, "\n".join(lines) or f"{script.key} knows nobody yet.", data)
 
@@ -108,8 +109,9 @@ def show_profile(
     look = look or PrivateView()
     attributes = look.rows(attributes_of(profile))
     count = rows.of(script.pk).filter(filter_of_person(entity)).count()
+    names = Names()
     row: Profile = {
-        **_row(profile, Names()),
+        **_row(profile, names),
         "entity": profile.entity,
         "attributes": attributes,
         "observations": count,
@@ -117,7 +119,7 @@ def show_profile(
     # One view for each attribute, counted as `note_viewed` counts memories.
     note_viewed(script, [{"person": entity}] * len(attributes), entity)
     look.note(script, "profile")
-    lines = [_line(row, len(attributes)), f"  {counted(count, 'memories')} of them"]
+    lines = [_line(row, len(attributes), names), f"  {counted(count, 'memories')} of them"]
     lines += [f"  {day_of(item['at'])}  {one_line(item['text'], 300)}" for item in attributes]
     lines += look.hint()
     return Result(True, "\n".join(lines), row)
@@ -146,9 +148,11 @@ def _row(profile: EntityProfile, names: Names) -> Met:
     }
 
 
-def _line(row: ProfileRow | Profile, attributes: int) -> str:
+def _line(row: ProfileRow | Profile, attributes: int, names: Names) -> str:
+    # Several who are gone may have had one name, as guests do.
+    gone = "" if names.of(row["entity"]) else f" ({row['entity']}, gone)"
     return (
-        f"{row['name'] or row['entity']}: met {counted(row['meetings'], 'times')}, "
+        f"{row['name'] or 'Somebody'}{gone}: met {counted(row['meetings'], 'times')}, "
         f"last {day_of(row['last_at'])}, "
         f"favour {row['favour']:.2f}, {counted(attributes, 'attributes')}"
     )
@@ -167,6 +171,13 @@ def find_person(script: AssistantScript, name: str) -> str:
         profiles = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
         persons = set(profiles.values_list("entity", flat=True))
     return persons.pop() if len(persons) == 1 else ""
+
+
+def namesakes(script: AssistantScript, name: str, person: str) -> list[str]:
+    """Ids of others whom an assistant met by a name, the last met first."""
+    profiles = EntityProfile.objects.filter(assistant=script.pk, name__iexact=name.strip())
+    others = profiles.exclude(entity=person).order_by("-last_at", "pk")
+    return list(others.values_list("entity", flat=True)[:MOST_NAMESAKES])
 
 
 @dataclass(frozen=True, slots=True)

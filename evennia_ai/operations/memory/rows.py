@@ -311,7 +311,9 @@ def audience_text(audience: str, place: str = "") -> str:
 
 def line_of(row: Remembered) -> str:
     """A memory as a line in a list for staff."""
-    who = f" {row['person_name']}" if row["person_name"] else ""
+    # Of somebody who is gone the id, by which staff can ask for all that is theirs.
+    name = row["person_name"] or (row["person"] if "#" in row["person"] else "")
+    who = f" {name}" if name else ""
     private = " (private)" if is_private(row["audience"]) else ""
     text = one_line(row["text"], LONGEST_LINE) + superseded_mark(row)
     return f"{row['number']:>6}  {day_of(row['at'])}  {row['kind']}{who}{private}: {text}"

@@ -21,8 +21,8 @@ from evennia_ai.core.safety.audit_events import AuditEvent
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.monitor import SafetyMonitor
 from evennia_ai.core.text.plain_data import from_stored, to_stored
-from evennia_ai.core.turn import compaction, conversation, executions
-from evennia_ai.core.turn.conversation import OVERHEARD, PAID_BY, UNKEPT, marked
+from evennia_ai.core.turn import compaction, conversation, executions, namesakes
+from evennia_ai.core.turn.conversation import NAMED, OVERHEARD, PAID_BY, UNKEPT, marked
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
@@ -105,7 +105,10 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     """Make a turn with everything that its prompt would tell now, without beginning it."""
     work, person = script.work, sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
-    turn = Turn(work.epoch, events, overheard, conversation.visible_history(work.history, person))
+    turn = Turn(work.epoch, events, overheard)
+    last = namesakes.bearers(work.history, namesakes.named_in(turn), person)
+    history = namesakes.told_apart(work.history, last, turn.event.sender_name, person)
+    turn.history = conversation.visible_history(history, person)
     turn.talk_of, turn.has_unkept = conversation.origin_of(work.history, person)
     turn.is_apart = turn.event.kind == inbox.TASK
     turn.hold(*(audience for event in events for audience in event.held))
@@ -246,6 +249,7 @@ def settle(
             payer = turn.payer if turn.payer != face else ""
             unkept = turn.is_unkept and (OVERHEARD if turn.is_overheard_unkept else True)
             messages = marked(marked(turn.said, PAID_BY, payer), UNKEPT, unkept)
+            messages[:1] = marked(messages[:1], NAMED, namesakes.named_in(turn))
             remember(script, messages, face, is_private=turn.is_private, asides=turn.asides)
             turn.is_remembered = True
         _forget_told(work, turn)
