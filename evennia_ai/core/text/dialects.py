@@ -23,8 +23,8 @@ _UNMARKED = (
     rf"(?:\A|{_UNQUOTED}assistant\w{{0,12}}|{_WITHIN}(?:commentary|analysis))"
     rf"\s?to=functions\.{_NAME}[a-z\s]{{0,30}}(?=\{{)"
 )
-# A text in which none of these occurs is left as it is.
-_SIGNS = re.compile(
+# A text in which none of these occurs has no such marks.
+SIGNS = re.compile(
     r"<\||\|>|\uff5cDSML|<start_function_|</?longcat_|</?response>|\[/?THINK\]|think▷"
     r"|>>>|\Aall\n|\bto=functions|\Aanalysis[A-Z\"]"
 )
@@ -71,7 +71,6 @@ _DIALECTS = tuple(
 
 def in_known_marks(text: str) -> str:
     """A text of a model with the marks of all dialects rewritten."""
-    if _SIGNS.search(text):
-        for pattern, mark in _DIALECTS:
-            text = pattern.sub(mark, text)
+    for pattern, mark in _DIALECTS:
+        text = pattern.sub(mark, text)
     return text
