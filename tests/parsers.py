@@ -51,6 +51,10 @@ _UNITS: Mapping[str, tuple[str, ...]] = {
                        "a:1 {"),
     "tags of calls": ("<function=", "<function=a>", "<parameter=a>", "<parameter=a>b",
                       "<invoke name=a", "<tool_call>a", "</function>", "<arg_key>a</arg_key>"),
+    "marks of dialects": ("to=functions.a", "<|start|>a<|channel|>a to=a", "assistantcommentary ",
+                          "<|channel>thought", "call:a{", "<|tool_call>call:a{", "a:<escape>",
+                          "<escape>", '<|"|>', "<|tools_prefix|>[", ">>>a\n", ">>>all\n", "{a:",
+                          "<|recipient|>a\n"),
     "signs of templates": ("<|", "<|a", "<|a|>", "<invoke name=", "[TOOL_CALLS]", "<function>"),
     "fences": ("`", "```\n", "```a\n", "```json\n{", "``` "),
     "speech": ("Ada: ", 'Ada: "', "Ada says, ", "*", "* ", "**Ada**: ", "says ", ": "),
@@ -82,6 +86,9 @@ _WRAPPED = {
     "code in brackets": Shape(")", "f(a", "x"),
     "a mark, then blanks": Shape(" ", "Ada", "x"),
     "a thought that does not end": Shape("I think [", "<think>"),
+    "an object of Gemma": Shape("a:<escape>a", "<|tool_call>call:a{"),
+    "strings in an object": Shape('\\"', '<|tool_call>call:a{a:"'),
+    "thoughts without marks": Shape("a assistantfina", "analysisA"),
     "a thought, then brackets": Shape("[", "<think>a</think>"),
 }
 SHAPES: dict[str, Shape] = {

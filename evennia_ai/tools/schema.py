@@ -11,8 +11,9 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.reading import UnreadableError, read_json
 from evennia_ai.core.turn.toolspec import ToolSpec
-from evennia_ai.tools.validator import BIGGEST_WHOLE, find_error, takes_null, validator_of
+from evennia_ai.tools.validator import BIGGEST_WHOLE, accepts, find_error, validator_of
 
 # Characters: of a message, and of all texts in the arguments together.
 LONGEST_PROBLEM = 300
@@ -30,6 +31,8 @@ _KINDS = {
     "object": "an object",
     "null": "null",
 }
+# Values as in Python, which is what some models write.
+_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 # Looked up by exact type: bool is a subclass of int.
 _PLAIN_KINDS = {str: "string", bool: "boolean", int: "integer"}
 _TYPE_KEYWORDS = frozenset(("type", "title", "description", "default"))
@@ -185,7 +188,8 @@ def _fits_plainly(schema: Mapping[str, object], given: Mapping[str, object]) -> 
 def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
     """The problem of the arguments, in words for the model, or "". Never raises.
 
-    A null for an optional argument counts as left out.
+    A null for an optional argument counts as left out, and a text as the JSON in it where the
+    schema takes no text.
     """
     validator = validator_of(spec.parameters)
     if isinstance(validator, str):
@@ -194,7 +198,9 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
     if problem:
         return f"{spec.name}: {problem}"
     try:
-        values = _without_nulls(validator, arguments)
+        values = _as_meant(validator, arguments)
+        if values != arguments and (problem := _size_problem(values)):
+            return f"{spec.name}: {problem}"
         schema = validator.schema
         problem = _top_problem(spec, schema, values)
         is_open = not problem and not _fits_plainly(schema, values)
@@ -209,28 +215,43 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
 def fitted(spec: ToolSpec, arguments: Mapping[str, object]) -> dict[str, Any]:
     """Convert valid arguments for the tool.
 
-    Nulls that mean "left out" are removed, so that the tool's defaults apply, and integers written
-    as 3.0 become 3.
+    Nulls that mean "left out" are removed, so that the tool's defaults apply; texts become the JSON
+    in them where the schema takes no text, and integers written as 3.0 become 3.
     """
     validator = validator_of(spec.parameters)
     known = _properties(validator.schema)
     return {
         name: _integers(known.get(name), value)
-        for name, value in _without_nulls(validator, arguments).items()
+        for name, value in _as_meant(validator, arguments).items()
     }
 
 
-def _without_nulls(validator: Validator, arguments: Mapping[str, object]) -> dict[str, Any]:
-    """The arguments without nulls for optional ones whose schema does not allow null."""
+def _as_meant(validator: Validator, arguments: Mapping[str, object]) -> dict[str, Any]:
+    """The arguments, typed, without nulls for optional ones whose schema does not allow null."""
     known, required = _properties(validator.schema), validator.schema.get("required", ())
     return {
-        name: value
+        name: _typed(validator, known.get(name), value) if isinstance(value, str) else value
         for name, value in arguments.items()
         if value is not None
         or name in required
         or name not in known
-        or takes_null(validator, known[name])
+        or accepts(validator, known[name], None)
     }
+
+
+def _typed(validator: Validator, schema: object, text: str) -> Any:
+    """The JSON in a text if only that fits the schema, else the text.
+
+    Models put lists into texts, and tags around a value do not tell its type.
+    """
+    if not isinstance(schema, dict) or schema.get("type") == "string":
+        return text
+    try:
+        value = read_json(_CONSTANTS.get(text.strip(), text))
+    except UnreadableError:
+        return text
+    is_text = accepts(validator, schema, text) or not accepts(validator, schema, value)
+    return text if is_text else value
 
 
 def _integers(schema: object, value: object) -> Any:

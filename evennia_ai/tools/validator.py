@@ -202,7 +202,7 @@ def find_error(validator: Validator, value: object) -> ValidationError | None:
     return contained(lambda: best_match(validator.iter_errors(value)))
 
 
-def takes_null(validator: Validator, schema: object) -> bool:
-    """True if this part of the validator's schema allows null."""
+def accepts(validator: Validator, schema: object, value: object) -> bool:
+    """True if this part of the validator's schema allows a value."""
     _budget.renew()
-    return contained(lambda: bool(validator.evolve(schema=schema).is_valid(None)))
+    return contained(lambda: bool(validator.evolve(schema=schema).is_valid(value)))

@@ -55,6 +55,11 @@ KIMI = (
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.say:0<|tool_call_argument_begin|>"
     '{"message":"hello"}<|tool_call_end|><|tool_calls_section_end|>'
 )
+DSML = "\uff5cDSML\uff5c"
+GPT_OSS = (
+    "<|channel|>analysis<|message|>Tom asks.<|end|><|start|>assistant<|channel|>commentary"
+    ' to=functions.say <|constrain|>json<|message|>{"message":"hello"}<|call|>'
+)
 QWEN = (
     "<tool_call>\n<function=say>\n<parameter=message>\nhello\n</parameter>\n</function>\n"
     "</tool_call>"
@@ -96,6 +101,58 @@ QWEN = (
         pytest.param('<|tool_call_start|>[say(message="hello")]<|tool_call_end|>', id="LFM"),
         pytest.param('```tool_code\nprint(say(message="hello"))\n```', id="Gemma"),
         pytest.param('[{"tool_name": "say", "parameters": {"message": "hello"}}]', id="Command"),
+        pytest.param(GPT_OSS, id="gpt-oss"),
+        pytest.param(GPT_OSS.replace("<|end|>", ""), id="gpt-oss, thoughts without an end"),
+        pytest.param(GPT_OSS.replace("commentary", "analysis"), id="gpt-oss, in its thoughts"),
+        pytest.param(GPT_OSS.replace("functions.", ""), id="gpt-oss, a bare name"),
+        pytest.param(
+            "<|start|>assistant to=functions.say<|channel|>commentary <|constrain|>json<|message|>"
+            '{"message":"hello"}',
+            id="gpt-oss, the name first",
+        ),
+        pytest.param(
+            ' to=functions.say<|channel|>commentary json<|message|>{"message":"hello"}<|call|>',
+            id="gpt-oss, begun in the prompt",
+        ),
+        pytest.param(
+            'analysisTom asks. Use say.assistantcommentary to=functions.say json{"message":"hello"}'
+            "assistantfinalI said hello.",
+            id="gpt-oss, without its marks",
+        ),
+        pytest.param('commentary to=functions.say json{"message":"hello"}', id="and thoughts"),
+        pytest.param(
+            "<start_function_call>call:say{message:<escape>hello<escape>}<end_function_call>"
+            "<start_function_response>response:say{value:<escape>Done.<escape>}",
+            id="FunctionGemma",
+        ),
+        pytest.param(
+            '<|channel>thought\nTom asks.\n<channel|><|tool_call>call:say{message:<|"|>hello<|"|>}'
+            "<tool_call|>",
+            id="Gemma 4",
+        ),
+        pytest.param('<|tool_call>call:say{"message":"hello"}<tool_call|>', id="Gemma, as JSON"),
+        pytest.param(
+            '<|inner_prefix|>Tom asks.<|inner_suffix|>Hm.<|tools_prefix|>[{"say": {"message":'
+            ' "hello"}}, {"look": {}}]<|tools_suffix|>',
+            id="Apertus",
+        ),
+        pytest.param('>>>say\n{"message":"hello"}', id="Functionary"),
+        pytest.param('all\nHm.>>>say\n{"message":"hello"}', id="Functionary, after words"),
+        pytest.param(
+            '<|from|>assistant\n<|recipient|>say\n<|content|>{"message":"hello"}<|stop|>',
+            id="Functionary, older",
+        ),
+        pytest.param('<function_calls>\nsay(message="hello")\n</function_calls>', id="Olmo"),
+        pytest.param(
+            f'<{DSML}function_calls>\n<{DSML}invoke name="say">\n<{DSML}parameter name="message"'
+            f' string="true">hello</{DSML}parameter>\n</{DSML}invoke>\n</{DSML}function_calls>',
+            id="DeepSeek, newer",
+        ),
+        pytest.param(
+            "<longcat_tool_call>say\n<longcat_arg_key>message</longcat_arg_key>\n"
+            "<longcat_arg_value>hello</longcat_arg_value>\n</longcat_tool_call>",
+            id="LongCat",
+        ),
     ],
 )
 def test_calls_told_as_a_name_and_its_arguments(text: str) -> None:
@@ -117,19 +174,35 @@ def test_an_argument_called_name_is_not_the_name_of_a_tool(text: str) -> None:
     assert ToolCall("c1", "take", {"name": "lamp"}) == call_from_json(text, "c1")
 
 
-def test_values_in_tags_have_the_types_of_json() -> None:
-    """Neither tags nor code name a type, so a value is a text if it can be nothing else."""
-    written = {
-        "a": "3",
-        "b": "true",
-        "c": "None",
-        "d": "[1]",
-        "e": "Hi <b>",
-        "f": "'it\\'s \"so\"'",
-    }
+def test_values_in_tags_are_texts() -> None:
+    """Tags name no type; the schema of the tool does, and the gate goes by it."""
+    written = {"a": "3", "b": "true", "c": "None", "d": "[1]", "e": "Hi <b>"}
     tags = "".join(f"<parameter={name}>{value}</parameter>" for name, value in written.items())
-    values = {"a": 3, "b": True, "c": None, "d": [1], "e": "Hi <b>", "f": 'it\'s "so"'}
-    assert ToolCall("c1", "f", values) == call_from_json(f"<function=f>{tags}", "c1")
+    assert ToolCall("c1", "f", written) == call_from_json(f"<function=f>{tags}", "c1")
+
+
+def test_values_in_code_have_the_types_of_python() -> None:
+    values = {"a": 3, "b": True, "c": None, "f": 'it\'s "so"'}
+    code = "f(a=3, b=True, c=None, f='it\\'s \"so\"')"
+    assert ToolCall("c1", "f", values) == call_from_json(code, "c1")
+
+
+def test_objects_of_gemma_have_values_of_all_types() -> None:
+    written = (
+        'a:<escape>b: {c}, "d"<escape>,n:-3.5,ok:true,l:[<escape>x<escape>,2],'
+        'o:{k:<escape><escape>},"q":"r:s"'
+    )
+    values = {
+        "a": 'b: {c}, "d"',
+        "n": -3.5,
+        "ok": True,
+        "l": ["x", 2],
+        "o": {"k": ""},
+        "q": "r:s",
+    }
+    for quote, mark in (("<escape>", "<start_function_call>"), ('<|"|>', "<|tool_call>")):
+        text = f"{mark}call:f{{{written.replace('<escape>', quote)}}}"
+        assert ToolCall("c1", "f", values) == call_from_json(text, "c1")
 
 
 @pytest.mark.parametrize(
@@ -148,6 +221,13 @@ def test_values_in_tags_have_the_types_of_json() -> None:
             "Hm.", "Hm.<seed:tool_call><function=say>hm</function></seed:tool_call>", id="Seed"
         ),
         pytest.param("Hm.", "Hm.\n</tool_call>", id="an end alone"),
+        pytest.param("Hm.", f"<|channel|>final<|message|>Hm.{GPT_OSS}", id="gpt-oss"),
+        pytest.param("", GPT_OSS.removesuffix('"}<|call|>'), id="gpt-oss, cut off"),
+        pytest.param("", "analysisHm.assistantcommentary to=functions.say json{", id="no marks"),
+        pytest.param("Hm.", "Hm.<start_function_call>call:say{message:<escape>h", id="Gemma"),
+        pytest.param("Hm.", "Hm.<|tool_call>call:look{}<tool_call|><|tool_response>", id="Gemma 4"),
+        pytest.param("Hm.", 'Hm.<|tools_prefix|>[{"say": {}}]<|tools_suffix|>', id="Apertus"),
+        pytest.param("Hm.", "all\nHm.>>>say\n{", id="Functionary"),
         pytest.param("Hm.", 'Hm.\n```tool_code\nlook("lamp")\n```', id="code of Gemma"),
         pytest.param("a <| b |> c", "a <| b |> c", id="no mark"),
     ],
@@ -193,6 +273,10 @@ def test_arguments_that_are_no_object(arguments: str) -> None:
         pytest.param('<function=say>{"message": "he', id="a tag and an object cut off"),
         pytest.param("<tool_call>Hello there.", id="words in a tag"),
         pytest.param('You wrote "<function=say></function>".', id="a tag in quotation marks"),
+        pytest.param(f'You wrote "{GPT_OSS[GPT_OSS.index("<|start") :]}"', id="gpt-oss in them"),
+        pytest.param('"assistantcommentary to=functions.say json{}"', id="and without its marks"),
+        pytest.param('"<start_function_call>call:say{}"', id="Gemma in quotation marks"),
+        pytest.param("<|channel|>analysis<|message|>Is it <function=say>{}", id="only thought"),
         pytest.param("<function=say>" + QWEN[27:] * 50, id="too long"),
     ],
 )

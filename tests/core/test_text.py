@@ -200,6 +200,8 @@ def test_without_thoughts(left: str, text: str) -> None:
         pytest.param("[THINK]", "[/THINK]", id="Mistral"),
         pytest.param("◁think▷", "◁/think▷", id="Kimi"),
         pytest.param("<|START_THINKING|>", "<|END_THINKING|>", id="Cohere"),
+        pytest.param("<|inner_prefix|>", "<|inner_suffix|>", id="Apertus"),
+        pytest.param("<|channel>thought\n", "<channel|>", id="Gemma 4"),
         pytest.param("<think\n>", "</think >", id="blanks within"),
     ],
 )
@@ -229,11 +231,35 @@ def test_marks_of_thoughts_of_other_models(opened: str, closed: str) -> None:
             "<|channel|>commentary to=functions.say <|constrain|>json<|message|>{}<|call|>",
             id="a call",
         ),
+        pytest.param("Hm.", "<|channel|>final <|constrain|>json<|message|>Hm.", id="as JSON"),
+        pytest.param("Hm.", "analysisHe lies.assistantfinalHm.", id="without the marks"),
+        pytest.param("", "analysisHe lies.", id="thoughts cut off, without the marks"),
+        pytest.param("analysis is work", "analysis is work", id="a word"),
+        pytest.param(
+            "Hm.",
+            "<|start|>functions.look to=assistant<|channel|>commentary<|message|>A lamp.<|end|>"
+            "<|start|>assistant<|channel|>final<|message|>Hm.",
+            id="an invented result",
+        ),
     ],
 )
 def test_only_the_final_channel_is_said(said: str, text: str) -> None:
     """So does gpt-oss write, where its server does not part the channels."""
     assert said == clean_speech(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(">>>all\nHm.", id="Functionary"),
+        pytest.param("all\nHm.", id="Functionary, begun in the prompt"),
+        pytest.param("<|from|>assistant\n<|recipient|>all\n<|content|>Hm.<|stop|>", id="older"),
+        pytest.param("<think>Hm</think>\n<response>\nHm.\n</response>", id="Ernie"),
+        pytest.param("Hm.<turn|>\n<|turn>user\nHello.", id="Gemma 4"),
+    ],
+)
+def test_marks_around_speech_are_not_said(text: str) -> None:
+    assert "Hm." == clean_speech(text)
 
 
 @pytest.mark.parametrize("unit", ["Ada: ", '{"tool":1}', 'Ada: {"tool":1} '])

@@ -8,27 +8,23 @@ import unicodedata
 from functools import lru_cache
 
 from evennia_ai.core.text.characters import JOINERS, few_marks, without_invisible
+from evennia_ai.core.text.dialects import SIGNS, in_known_marks
 from evennia_ai.core.text.reading import JsonText
 from evennia_ai.core.text.words import SENTENCE_ENDS, UNSPACED_ENDS
 
-# Marks of thinking that services leave in the text: tags (also of Seed and Gemini), then those of
-# Mistral, Kimi and Cohere, and the channels of gpt-oss, of which only "final" is speech.
+# Marks of thinking that services leave in the text: tags (also of Seed and Gemini; those of other
+# models are in `dialects`), and the channels of gpt-oss, of which only "final" is speech.
 _TAGS_OF_THOUGHT = r"(?:seed:)?think|thinking|thoughts?|reasoning"
 _THINK = re.compile(
     rf"<(?P<tag>{_TAGS_OF_THOUGHT})\s*+>.*?(?:</(?P=tag)\s*+>|\Z)"
-    r"|\[THINK\].*?(?:\[/THINK\]|\Z)"
-    r"|◁think▷.*?(?:◁/think▷|\Z)"
-    r"|<\|START_THINKING\|>.*?(?:<\|END_THINKING\|>|\Z)"
-    r"|(?:<\|start\|>\w{1,20})?<\|channel\|>final\b[^<]{0,40}<\|message\|>"
-    r"|(?:<\|start\|>\w{1,20})?<\|channel\|>.*?"
+    r"|(?:<\|start\|>\w{1,20})?<\|channel\|>final\b[^<]{0,40}(?:<\|constrain\|>[^<]{0,20})?"
+    r"<\|message\|>"
+    r"|(?:<\|start\|>[^<>]{1,80})?<\|channel\|>.*?"
     r"(?:<\|(?:end|call|return)\|>|(?=<\|(?:start|channel)\|>)|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
 # Models that think without an opening tag still write the closing one: all before it is thinking.
-_THINK_TAIL = re.compile(
-    rf"\A.*(?:</(?:{_TAGS_OF_THOUGHT})\s*+>|\[/THINK\]|◁/think▷|<\|END_THINKING\|>)",
-    re.IGNORECASE | re.DOTALL,
-)
+_THINK_TAIL = re.compile(rf"\A.*</(?:{_TAGS_OF_THOUGHT})\s*+>", re.IGNORECASE | re.DOTALL)
 _TOOL_TAG = re.compile(
     r"<((?:\w{1,20}:)?(?:tool_calls?|function_calls?|tool_response|tool_code|invoke|function))\b"
     r"[^<>]{0,80}>.*?(?:</\1>|\Z)"
@@ -37,9 +33,8 @@ _TOOL_TAG = re.compile(
     # Calls of Mistral, of DeepSeek and Kimi, whose server did not read them.
     r"|\[TOOL_CALLS?\]\s{0,9}[\w.]{1,64}(?:\[ARGS\])?\{.*\Z"
     r"|<[|\uff5c]tool[^<>]{0,40}begin[|\uff5c]>.*?(?:<[|\uff5c]tool[^<>]{0,40}end[|\uff5c]>|\Z)"
-    r"|<\uff5cDSML\uff5c.*\Z"
     # After the end of a turn, a server that did not stop there lets the model play others.
-    r"|(?<=\S)\s*+<(?:\|(?:im_end|eot_id|eot|end_of_text|endoftext)\|>|end_of_turn>"
+    r"|(?<=\S)\s*+<(?:\|(?:im_end|eot_id|eot|end_of_text|endoftext)\|>|end_of_turn>|turn\|>"
     r"|\uff5cend\u2581of\u2581sentence\uff5c>).*\Z"
     r"|(?<=\S)\s*+</s>\s*\Z"  # the same mark of Llama 2 and Mistral, which HTML has too
     r"|<[|\uff5c][^<>|\uff5c\s]{1,60}[|\uff5c]>|\[TOOL_CALLS?\]",
@@ -103,7 +98,12 @@ def sendable(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Text without the parts that the model marked as thinking, closed or cut off."""
+    """Text without the parts that the model marked as thinking, closed or cut off.
+
+    The marks of its calls are those of `dialects`.
+    """
+    if SIGNS.search(text):
+        text = in_known_marks(text)
     return _THINK_TAIL.sub(" ", _THINK.sub(" ", text))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -52,11 +53,18 @@ _CALLED = re.compile(r"[\s`]*+(\[)?\s*+(?:print\()?(?:\w++\.)*+(\w++)\(\s*+(?=[{
 # that Mistral, DeepSeek and Kimi put around them.
 _NAMED = re.compile(r"(?:function\s++)?(?:\w++\.)*+(\w++)(?::\d{1,3})?[\s:]*+(?=\{)")
 _MARKS = re.compile(
-    r"<[|\uff5c][^<>]{1,60}[|\uff5c]>|\[(?:TOOL_CALLS?|ARGS)\]|\[CALL_ID\]\w{1,20}|```[a-z_]{0,20}",
+    r"<[|\uff5c][^<>]{1,60}[|\uff5c]>|\[(?:TOOL_CALLS?|ARGS)\]|\[CALL_ID\]\w{1,20}|```[a-z_]{0,20}"
+    r"|</?function_calls>",
     re.IGNORECASE,
 )
 _AFTER_CALL = re.compile(r"[\s`);]*+\Z")
 _AFTER_LISTED = re.compile(r"\s*+\)\s*+(?:,\s*+(?:\w++\.)*+\w++\(|\][\s`]*+\Z)")
+# Strings, and words before a colon, in the objects of Gemma: `{target:<escape>Tom<escape>}`.
+_GEMMA = re.compile(
+    r'"(?:[^"\\]|\\.)*(?:"|\Z)|(?:<escape>|<\|"\|>)(?P<text>.*?)(?:<escape>|<\|"\|>|\Z)'
+    r"|\b(?P<key>\w{1,60})(?=:)",
+    re.DOTALL,
+)
 _KEYWORD = re.compile(
     r"(\w++)\s*+=\s*+(\"(?:[^\"\\]|\\.)*+\"|'(?:[^'\\]|\\.)*+'|-?[\d.]++|\w++)\s*+(?:,\s*+|(?=\)))"
 )
@@ -88,6 +96,11 @@ def _read_value(text: str) -> Any:
         return text
 
 
+def _in_quotes(match: re.Match[str]) -> str:
+    given = match["key"] if match["key"] is not None else match["text"]
+    return match[0] if given is None else json.dumps(given)
+
+
 def _tagged_call(text: str) -> Mapping[str, Any] | None:
     """A call whose name is in a tag, with an object or parameters behind it."""
     match = _TAGGED.search(text)
@@ -96,6 +109,8 @@ def _tagged_call(text: str) -> Mapping[str, Any] | None:
     rest = text[match.end() :]
     if rest.lstrip().startswith("{"):
         arguments = first_object(rest)
+        if arguments is None:
+            arguments = first_object(_GEMMA.sub(_in_quotes, rest))
         return None if arguments is None else {"name": match[1], "arguments": arguments}
     end = _TAGGED_ENDS.search(rest)
     inner = rest[: end.start()] if end else rest
@@ -103,7 +118,7 @@ def _tagged_call(text: str) -> Mapping[str, Any] | None:
     if _PARAMETER.sub("", inner).strip():
         return None
     parameters = _PARAMETER.findall(inner)
-    arguments = {first or second: _read_value(value.strip()) for first, second, value in parameters}
+    arguments = {first or second: value.strip() for first, second, value in parameters}
     return {"name": match[1], "arguments": arguments}
 
 

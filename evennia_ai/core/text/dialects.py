@@ -1,0 +1,76 @@
+"""Marks of models that their server did not read, rewritten as those that all readers know.
+
+Thoughts become `<think>...</think>`, and a call becomes `<function=name>` with its arguments behind
+it. A new dialect is a row of the table.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CALL = r"<function=\1>"
+_NAME = r"(\w{1,64})\b"
+# Within quotation marks they are somebody else's words.
+_UNQUOTED = r"(?<![\"'`\u201c])"
+_WITHIN = r"(?<![\"'`\u201c\w])"
+# How gpt-oss addresses a tool, with its marks or after they were lost.
+_MARKED = (
+    rf"(?:\A|{_UNQUOTED}<\|start\|>\w{{0,20}}(?:<\|channel\|>\w{{0,20}})?"
+    rf"|{_WITHIN}<\|channel\|>\w{{0,20}})\s?to=(?!assistant\b)(?:functions\.)?{_NAME}"
+    r"(?:[^<>{}]|<\|(?:channel|constrain)\|>){0,60}<\|message\|>\s{0,9}(?=\{)"
+)
+_UNMARKED = (
+    rf"(?:\A|{_UNQUOTED}assistant\w{{0,12}}|{_WITHIN}(?:commentary|analysis))"
+    rf"\s?to=functions\.{_NAME}[a-z\s]{{0,30}}(?=\{{)"
+)
+# A text in which none of these occurs has no such marks.
+SIGNS = re.compile(
+    r"<\||\|>|\uff5cDSML|<start_function_|</?longcat_|</?response>|\[/?THINK\]|think▷"
+    r"|>>>|\Aall\n|\bto=functions|\Aanalysis[A-Z\"]"
+)
+# Patterns and what they are replaced with, in this order.
+_DIALECTS = tuple(
+    (re.compile(pattern, re.DOTALL), mark)
+    for pattern, mark in (
+        # Mistral, Kimi, Cohere, Apertus and Gemma.
+        (
+            r"\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|inner_prefix\|>|<\|channel>(?:thought\b)?",
+            "<think>",
+        ),
+        (
+            r"\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|inner_suffix\|>|<channel\|>",
+            "</think>",
+        ),
+        # gpt-oss, and what its servers leave: "analysisHm.assistantcommentary to=functions.say".
+        (_MARKED, rf"<|end|>{_CALL}"),
+        (_UNMARKED, rf"</think>{_CALL}"),
+        (r"\Aanalysis(?=[A-Z\"]).*?(?:assistantfinal|(?=</think><function=)|\Z)", ""),
+        # FunctionGemma and Gemma.
+        (rf"(?:<start_function_call>|<\|tool_call>)\s?call:\s?{_NAME}(?=\{{)", _CALL),
+        # Apertus.
+        (
+            rf"<\|tools_prefix\|>\s{{0,9}}\[\s{{0,9}}\{{\s{{0,9}}\"{_NAME}\"\s{{0,9}}:\s{{0,9}}(?=\{{)",
+            _CALL,
+        ),
+        # Functionary: its first mark is part of the prompt, and "all" is everybody.
+        (
+            rf"(?:>>>|<\|recipient\|>\s?){_NAME}\s?\n(?:<\|content\|>)?\s{{0,9}}(?=\{{)",
+            _CALL,
+        ),
+        (r"<\|from\|>\s?assistant\n|(?:>>>|\A|<\|recipient\|>\s?)all\n(?:<\|content\|>)?", ""),
+        # The ends of these calls.
+        (r"<\|call\|>|<end_function_call>|<tool_call\|>|<\|tools_suffix\|>", "</function>"),
+        # Where a server does not stop after a call, a model invents what it returned.
+        (r"(?:<start_function_response>|<\|tool_response>).*", ""),
+        # DeepSeek and LongCat put something into the usual tags; Ernie has one of its own.
+        (r"(</?)(?:\uff5cDSML\uff5c|longcat_)", r"\1"),
+        (r"</?response>", " "),
+    )
+)
+
+
+def in_known_marks(text: str) -> str:
+    """A text of a model with the marks of all dialects rewritten."""
+    for pattern, mark in _DIALECTS:
+        text = pattern.sub(mark, text)
+    return text
