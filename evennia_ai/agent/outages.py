@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 import time
+from secrets import token_hex
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from evennia.server.models import ServerConfig
 from evennia.utils import logger
 from twisted.python.failure import Failure
 
@@ -92,6 +94,8 @@ STAFF_LINE = (
 )
 
 ALERT_INTERVAL_SECONDS = 600.0
+# A row that is written and deleted again; random, so that no database compresses it.
+_PROBE, _PROBE_BYTES = "evennia_ai_probe", 32_768
 # When staff were last told, by the primary key of each assistant whose last beat failed.
 _FAILED: dict[int, float] = {}
 
@@ -116,9 +120,12 @@ def on_beat_failed(script: Assistant, failure: Failure) -> None:
 def on_beat_succeeded(script: Assistant) -> None:
     """Note a beat that succeeded; after a failure it tells staff that the database works again."""
     if script.pk in _FAILED and script.work is not None:
-        # A beat without work writes nothing, and would succeed on a full disk.
+        # A beat without work writes nothing, and would succeed on a full disk. On one that is
+        # nearly full, small changes still fit, and an answer does not.
         try:
             state.write(script, pending_events=script.work.inbox)
+            ServerConfig.objects.conf(_PROBE, token_hex(_PROBE_BYTES))
+            ServerConfig.objects.conf(_PROBE, delete=True)
         except DATABASE_ERRORS:
             return
         start_anew()

@@ -288,8 +288,8 @@ def mute(script: Assistant, person: str, *, is_muted: bool) -> bool:
     work = script.work
     if (person in work.muted) is is_muted:
         return False
+    write(script, muted_by=sorted(work.muted ^ {person}))
     work.muted ^= {person}
-    write(script, muted_by=sorted(work.muted))
     if is_muted:
         _drop_words_of(script, person)
     return True

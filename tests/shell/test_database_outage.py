@@ -31,6 +31,13 @@ def unwritable(execute: Any, sql: str, *rest: Any) -> Any:
     return execute(sql, *rest)
 
 
+def nearly_full(execute: Any, sql: str, *rest: Any) -> Any:
+    """Refuse new rows, as a disk does on which changed rows still fit."""
+    if sql.startswith("INSERT"):
+        raise OperationalError("database or disk is full")
+    return execute(sql, *rest)
+
+
 class TestFull(SafetyTest):
     """The disk becomes full while Ada's answer to Tom is under way and Mira waits."""
 
@@ -83,6 +90,27 @@ class TestFull(SafetyTest):
         self.beat(1)
         assert OVER in self.told()[-1]
         assert "ok" == monitoring.health().data.status
+
+    def test_rows_that_still_fit_do_not_end_it(self) -> None:
+        with connection.execute_wrapper(full):
+            self.model.answer(whispers("Hello."))
+            self.beat(2)
+            self.ada_script.work.inbox = []
+        with connection.execute_wrapper(nearly_full):
+            self.beat(5)
+        assert [True] == [STAFF_LINE in line for line in self.told()]
+        self.beat(1)
+        assert OVER in self.told()[-1]
+
+    def test_a_mute_that_could_not_be_stored_does_not_hold(self) -> None:
+        """The command says that it went wrong."""
+        for line in ("mute ada", "unmute ada"):
+            self.call(CmdAssistant(), line, caller=self.tom)
+        with connection.execute_wrapper(full):
+            shown = self.call(CmdAssistant(), "mute ada", caller=self.tom)
+        assert "That went wrong: the game's database failed: database or disk is full." == shown
+        shown = self.call(CmdAssistant(), "unmute ada", caller=self.tom)
+        assert "You have not muted Ada." == shown
 
     def test_a_command_says_so_without_a_traceback(self) -> None:
         self.ada_script.db.enabled = True
