@@ -2,12 +2,14 @@
 
 `games/older.sql` is the database of the Lantern Library as the code of 24 November 2026 left it
 (commit ea80e09, Evennia 5.0.1): Tom told Ada of his boat, Ada has a goal, a setting of its own and
-an open question to staff, Brass is stopped, and there is a line of lore.
+an open question to staff, Brass is stopped, and there is a line of lore. On PostgreSQL it is the
+same game, moved by `evennia ai_move_database`.
 """
 
 import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Player
 from tests.journeys.game import Game
+from tests.journeys.games.kinds import databases
 from tests.journeys.lines import whisper_of
 from tests.journeys.mcp_client import Staff, port
 from tests.journeys.staging import find_trouble, prompt_of, read_new_log
@@ -28,13 +31,20 @@ TOKEN = "eai_3b7e151628aed2a6abf7158809cf4f3c-of-november"
 OLDER = Path(__file__).with_name("games") / "older.sql"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def game(
-    template: Path, model_server: FakeModel, tmp_path_factory: pytest.TempPathFactory, port: int
+    request: pytest.FixtureRequest,
+    template: Path,
+    model_server: FakeModel,
+    tmp_path_factory: pytest.TempPathFactory,
+    port: int,
 ) -> Iterator[Game]:
     """The older game under today's code, after the `migrate` that its owner is told to run."""
     model_server.reset()
-    with Game.copy(template, tmp_path_factory.mktemp("older") / "game") as game:
+    with (
+        Game.copy(template, tmp_path_factory.mktemp("older") / "game") as game,
+        ExitStack() as stack,
+    ):
         game.database.unlink()
         with sqlite3.connect(game.database) as connection:
             connection.executescript(OLDER.read_text(encoding="utf-8"))
@@ -44,8 +54,27 @@ def game(
         game.ask_model_at(model_server.base_url, MODEL_NAME)
         game.write_settings()
         game.launch("migrate")
+        if request.param == "postgresql":
+            move(game, stack)
         game.start()
         yield game
+
+
+def move(game: Game, stack: ExitStack) -> None:
+    """Move the game as docs/scale.md says, and try what it warns of."""
+    with pytest.raises(AssertionError, match="is not PostgreSQL: set it first"):
+        game.launch("ai_move_database", str(game.database))
+    file = str(game.database.rename(game.database.with_name("old.db3")))
+    databases.found(game, stack)
+    game.write_settings()
+    with pytest.raises(AssertionError, match="run `evennia migrate` on both databases"):
+        game.launch("ai_move_database", file)
+    game.launch("migrate")
+    with pytest.raises(AssertionError, match="there is no file"):
+        game.launch("ai_move_database", f"{file}.gone")
+    assert "The file is as it was" in game.launch("ai_move_database", file)
+    with pytest.raises(AssertionError, match="the new database is in use"):
+        game.launch("ai_move_database", file)
 
 
 def _give_token(connection: sqlite3.Connection) -> None:
@@ -73,6 +102,7 @@ def test_all_of_an_older_game_is_there(game: Game, admin: Player, model: FakeMod
         tom.ask("whisper ada = what is my boat called?", whisper_of("what is my boat called?"))
         tom.ask("assistant memory", "Plover")
     assert "Plover" in prompt_of(model.read_calls()[-1])
+    admin.ask("assistant create Edda = Edda is new.", "Edda is awake")
     assert [] == find_trouble(read_new_log(game, 0))
 
 
