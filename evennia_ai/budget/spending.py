@@ -93,11 +93,13 @@ class MeteredPayment:
         """
         if self._held:
             return
-        first, *others = parts_of(self.estimate.usage, self.account.shares).items()
+        (payer, part), *others = parts_of(self.estimate.usage, self.account.shares).items()
+        if not others:
+            self._reserve(payer, self.estimate)
+            return
         # Shares are judged one by one but belong to a single answer, which one share's cap alone
         # cannot shorten.
-        least = None if others else self.estimate.least
-        self._reserve(first[0], replace(self.estimate, usage=first[1], least=least))
+        self._reserve(payer, replace(self.estimate, usage=part, least=None))
         try:
             for person, part in others:
                 estimate = replace(self.estimate, usage=part, last=TokenUsage(), least=None)
