@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from twisted.internet import reactor
@@ -196,7 +196,7 @@ class MeteredPayment:
             outgoing.alert_staff(nearly_used_up(text, about))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeteredClient:
     """A client whose calls are billed to an assistant, or to the game, and to a player.
 
@@ -268,7 +268,7 @@ class MeteredClient:
         payment.close(reply)
         return reply
 
-    @property
+    @cached_property
     def _counter(self) -> TokenCounter:
         return counter_for(self.client.model, self.client.provider_name)
 
