@@ -319,11 +319,8 @@ def overhear(script: Assistant, item: Overheard) -> None:
 def push(script: Assistant, event: Event, limit: int) -> list[Event]:
     """Put an event into the inbox; the caller stores `pending_events` with its other changes.
 
-    Args:
-        limit: `max_pending_events`.
-
     Returns:
-        The events that were pushed out.
+        The events that were pushed out beyond the limit.
     """
     work = script.work
     work.inbox, dropped = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
