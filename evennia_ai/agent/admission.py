@@ -170,13 +170,14 @@ def _admit(script: Assistant, event: Event) -> Admission:
     # Long messages that wait for approval are in no inbox, and would otherwise escape the limits.
     asked_about = work.asked_about.count(event.person)
     stored = event.as_stored()
+    turns, queued = queueing.turns_of(script, event.person)
     return work.senders.meet(event.person).admit(
         script.clock.seconds(),
         config,
         waiting=sum(item.get("person") == event.person for item in waiting) + asked_about,
         joinable=sum(joins(item, stored) for item in waiting),
-        turns=queueing.turns_of(script, event.person) + asked_about,
-        queued=queueing.queued_turns(script),
+        turns=turns + asked_about,
+        queued=queued,
     )
 
 

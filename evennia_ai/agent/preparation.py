@@ -60,10 +60,10 @@ async def inputs_for_turn(script: Assistant, client: Client, turn: Turn) -> Prom
     if is_small(client):
         grounded = await grounding.ground(script, turn)
         # From here on the turn may not repeat what these audiences alone may know.
-        turn.hold(*grounded.audiences)
+        turn.held |= grounded.audiences
         return prompt_inputs(script, client, context, hint=grounded.hint)
     recalled = await recalling.recall(script, turn)
-    turn.hold(*recalled.audiences)
+    turn.held |= recalled.audiences
     return prompt_inputs(script, client, context, recalled)
 
 

@@ -96,21 +96,14 @@ def begin(script: Assistant, stored: Stored) -> None:
         known.begin_turn(now)
 
 
-def turns_of(script: Assistant, person: str) -> int:
-    """The number of turns that wait to begin for a person."""
-    limit = state.hearing_config(script).batch_messages
-    return count_turns(_waiting(script).get(person, ()), limit)
-
-
-def queued_turns(script: Assistant) -> int:
-    """The number of turns that wait for the next minute, of all people together."""
-    now, config = script.clock.seconds(), state.hearing_config(script)
-    return sum(
-        script.work.senders.meet(person).later(
-            now, config, count_turns(theirs, config.batch_messages)
-        )
-        for person, theirs in _waiting(script).items()
-    )
+def turns_of(script: Assistant, person: str) -> tuple[int, int]:
+    """The turns that wait to begin for a person, and those of all that wait for the next minute."""
+    now, config, waiting = script.clock.seconds(), state.hearing_config(script), _waiting(script)
+    limit, queued = config.batch_messages, 0
+    for each, theirs in waiting.items():
+        known = script.work.senders.meet(each)
+        queued += known.later(now, config, count_turns(theirs, limit))
+    return count_turns(waiting.get(person, ()), limit), queued
 
 
 def _waiting(script: Assistant) -> dict[str, list[Stored]]:

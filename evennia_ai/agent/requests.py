@@ -283,7 +283,7 @@ def _admit(script: Assistant, trace: DecisionTrace) -> None:
         # A program is not kept waiting for the next minute: it is told at once.
         state.hearing_config(script).model_copy(update={"queued_per_player": 0}),
         waiting=sum(item.get("person") == person for item in waiting),
-        turns=queueing.turns_of(script, person),
+        turns=queueing.turns_of(script, person)[0],
     )
     if admission is Admission.YES:
         known.begin_turn(now)

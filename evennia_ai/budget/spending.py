@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from twisted.internet import reactor
@@ -93,11 +93,13 @@ class MeteredPayment:
         """
         if self._held:
             return
-        first, *others = parts_of(self.estimate.usage, self.account.shares).items()
+        (payer, part), *others = parts_of(self.estimate.usage, self.account.shares).items()
+        if not others:
+            self._reserve(payer, self.estimate)
+            return
         # Shares are judged one by one but belong to a single answer, which one share's cap alone
         # cannot shorten.
-        least = None if others else self.estimate.least
-        self._reserve(first[0], replace(self.estimate, usage=first[1], least=least))
+        self._reserve(payer, replace(self.estimate, usage=part, least=None))
         try:
             for person, part in others:
                 estimate = replace(self.estimate, usage=part, last=TokenUsage(), least=None)
@@ -196,7 +198,7 @@ class MeteredPayment:
             outgoing.alert_staff(nearly_used_up(warning.replace(whose, name, 1), about))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeteredClient:
     """A client whose calls are billed to an assistant, or to the game, and to a player.
 
@@ -268,7 +270,7 @@ class MeteredClient:
         payment.close(reply)
         return reply
 
-    @property
+    @cached_property
     def _counter(self) -> TokenCounter:
         return counter_for(self.client.model, self.client.provider_name)
 

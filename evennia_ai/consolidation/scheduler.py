@@ -65,13 +65,8 @@ def move_of(script: Assistant) -> SleepMove | None:
         has_work = has_work and script.work.resting is None
         is_called, is_over = queueing.is_called(script), modes.is_over(script)
         return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
-    move = _move_awake(script)
-    # Asked last, because it looks at each message that waits.
-    return None if move is None or script.work.aside or queueing.is_called(script) else move
-
-
-def _move_awake(script: Assistant) -> SleepMove | None:
-    """The move of one that is awake, if nobody waits for an answer."""
+    if script.work.aside or queueing.is_called(script):
+        return None
     schedule = modes.sleep_schedule_of(script)
     # Assistants that sleep extract facts at night.
     if not schedule.enabled and awake.is_due(script):

@@ -51,8 +51,8 @@ def is_any_unstorable(script: Assistant, turn: Turn) -> bool:
 
 def has_unstorable_words(script: Assistant, turn: Turn) -> bool:
     """True if the turn heard or overheard words that must not be stored."""
-    heard = (is_unstorable(script, item) for item in turn.overheard)
-    return is_any_unstorable(script, turn) or any(heard)
+    heard: tuple[Event | Overheard, ...] = (*turn.events, *turn.overheard)
+    return any(is_unstorable(script, item) for item in heard)
 
 
 def prompt_has_unstorable_words(script: Assistant, turn: Turn) -> bool:

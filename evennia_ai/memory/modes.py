@@ -80,14 +80,14 @@ def _tools_used(script: Assistant) -> int:
 
 def bedtime_problem(script: Assistant) -> str:
     """The reason why it may not go to sleep by its own choice, or ""."""
-    work = script.work
+    busy = script.work.busy
     # A message being answered right now is busy, not waiting: the wish comes from that turn.
     return schedule.bedtime_problem(
         sleep_schedule_of(script),
         is_asleep=is_asleep(script),
         activity=activity(script),
         awake_seconds=awake_seconds(script),
-        is_waited_for=any(item["id"] not in work.busy for item in work.inbox),
+        is_waited_for=any(item["id"] not in busy for item in script.work.inbox),
         is_stopped=state.is_stopped(script),
     )
 

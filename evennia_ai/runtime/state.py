@@ -316,14 +316,13 @@ def overhear(script: Assistant, item: Overheard) -> None:
     )
 
 
-def push(script: Assistant, event: Event) -> list[Event]:
+def push(script: Assistant, event: Event, limit: int) -> list[Event]:
     """Put an event into the inbox; the caller stores `pending_events` with its other changes.
 
     Returns:
-        The events that were pushed out.
+        The events that were pushed out beyond the limit.
     """
     work = script.work
-    limit = read(script, "max_pending_events")
     work.inbox, dropped = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
     return [Event.from_stored(item) for item in dropped]
 

@@ -130,10 +130,11 @@ class FunctionTool(Tool):
         Raises:
             TypeError: the signature cannot be expressed as a JSON schema.
         """
-        self.function, self._useful_when = function, useful_when
+        self.function = function
         # A game's subclass may override the method instead.
-        is_own = type(self).is_useful is not FunctionTool.is_useful
-        self.is_always_useful = useful_when is None and not is_own
+        self.is_always_useful = useful_when is None and type(self).is_useful is Tool.is_useful
+        if useful_when is not None:
+            self.is_useful = useful_when  # type: ignore[method-assign, assignment]
         self.spec = spec_from_function(function, **options)
         for field in fields(self.spec):
             setattr(self, field.name, getattr(self.spec, field.name))
@@ -141,10 +142,6 @@ class FunctionTool(Tool):
         self._hints = hints_of(function)
         known = inspect.signature(function).parameters
         self._takes_character, self.takes_turn = "character" in known, "turn" in known
-
-    def is_useful(self, character: Character, turn: Turn) -> bool:
-        """True if the tool is of use now."""
-        return self._useful_when is None or self._useful_when(character, turn)
 
     def execute(self, character: Character, **arguments: Any) -> Any:
         """Call the function."""

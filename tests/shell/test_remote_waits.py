@@ -108,7 +108,7 @@ class TestWaits(DelegationTest):
             lambda: aside.give_up(script, {**turns.as_noted(self.turn), "events": [event.id]}),
         ):
             script.work.inbox = []
-            state.push(script, event)
+            state.push(script, event, 1)
             wait = self.ask_back()
             state.discard(script, [])
             assert "asking" == self.state_of(wait), "of others nothing ends"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 
 from evennia_ai.core.hearing.perception import PRIVATE
@@ -23,6 +23,7 @@ WORLD = "world"
 # Audiences that no seeker belongs to.
 NOBODY = "person:nobody"
 NOWHERE = "room:nowhere"
+_OPEN = ("room:", "channel:")
 _AUDIENCE = re.compile(r"world|(?:person|room|channel|faction):[a-z0-9-]{1,60}")
 _OBJECT = re.compile(r"#(\d{1,18})")
 _ACCOUNT = re.compile(r"\*#(\d{1,18})")
@@ -84,6 +85,7 @@ def is_mask(person: str) -> bool:
     return _MASK.fullmatch(person) is not None
 
 
+@lru_cache(maxsize=4096)
 def person_audience(person: str) -> str:
     """The audience of one person alone; NOBODY for "" or anything but a dbref."""
     try:
@@ -92,6 +94,7 @@ def person_audience(person: str) -> str:
         return NOBODY
 
 
+@lru_cache(maxsize=4096)
 def place_audience(source: str, place: str) -> str:
     """The audience of a room, or of a channel by its hashed name."""
     if source == "channel":
@@ -191,12 +194,12 @@ def is_private(audience: str) -> bool:
 
 def is_open(audience: str) -> bool:
     """True for words said in front of others, in a room or on a channel."""
-    return audience.startswith(("room:", "channel:"))
+    return audience.startswith(_OPEN)
 
 
 def is_for_all(audience: str) -> bool:
     """True for words that everybody present may hear, neither a person's nor a faction's."""
-    return audience == WORLD or is_open(audience)
+    return audience == WORLD or audience.startswith(_OPEN)
 
 
 def may_know(memory: Recollection, seeker: Seeker) -> bool:

@@ -111,7 +111,8 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     turn.history = conversation.visible_history(history, person)
     turn.talk_of, turn.has_unkept = conversation.origin_of(work.history, person)
     turn.is_apart = turn.event.kind == inbox.TASK
-    turn.hold(*(audience for event in events for audience in event.held))
+    for event in events:
+        turn.held |= event.held
     is_told_alone = any(item.source in PRIVATE for item in overheard)
     if is_told_alone or conversation.holds_private(work.history, person):
         turn.hold(person_audience(person))

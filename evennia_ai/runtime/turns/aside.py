@@ -31,7 +31,7 @@ def push(script: Assistant, event: Event) -> list[Event]:
     """
     work, limit = script.work, read(script, "max_pending_events")
     if len(work.inbox) < limit:
-        return state.push(script, event)
+        return state.push(script, event, limit)
     _, leaving = inbox.push(work.inbox, event.as_stored(), limit=limit, busy=work.busy)
     checkpoint = read(script, "current_tool_call") or {"events": ()}
     begun = [
@@ -39,7 +39,7 @@ def push(script: Assistant, event: Event) -> list[Event]:
     ]
     if begun:
         forget(script, begun)
-    return [*map(Event.from_stored, begun), *state.push(script, event)]
+    return [*map(Event.from_stored, begun), *state.push(script, event, limit)]
 
 
 def set_aside(script: Assistant) -> None:
