@@ -17,8 +17,8 @@ NANO = 10**9
 # Counts that no service can mean, and that the database's columns could not hold.
 MOST_TOKENS_OF_A_CALL = 10**9
 MOST_REPORTED = 10**7
-# For a million tokens: far above any price, and the cost of a call fits into the database's columns.
-MOST_DOLLARS = 10_000
+# For a million tokens: far above any price, and the cost of a call fits into its column.
+MOST_DOLLARS = 1_000_000
 _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
 
 
