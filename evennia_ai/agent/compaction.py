@@ -141,7 +141,6 @@ async def compact(
         logger.log_trace(f"[assistant] {script.key}: older talk is not summed up")
     finally:
         work.compact_after = script.clock.seconds() + wait
-        # Also of one that was cut off: its calls count in the ledger.
         _count_usage(script, outcome.spent)
     return outcome
 
@@ -334,6 +333,7 @@ def _finish(
 
 
 def _count_usage(script: Assistant, spent: MoneySpent) -> None:
+    # Also of a compaction that was cut off: its calls count in the ledger.
     if spent.calls:
         used = spent.usage
         entry = usage_counted("summary", spent.calls, used.prompt_tokens, used.completion_tokens)
