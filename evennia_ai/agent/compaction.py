@@ -142,7 +142,6 @@ async def compact(
         logger.log_trace(f"[assistant] {script.key}: older talk is not summed up")
     finally:
         work.compact_after = script.clock.seconds() + wait
-        # Also of one that was cut off: its calls count in the ledger.
         _count_usage(script, outcome.spent)
     return outcome
 
@@ -337,6 +336,7 @@ def _finish(
 
 
 def _count_usage(script: Assistant, spent: MoneySpent) -> None:
+    # Also of a compaction that was cut off: its calls count in the ledger.
     if spent.calls:
         used = spent.usage
         entry = usage_counted("summary", spent.calls, used.prompt_tokens, used.completion_tokens)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from evennia_ai.api import requests
 from evennia_ai.api.base import limit_of, require, require_found
+from evennia_ai.api.fields import PERSON
 from evennia_ai.api.people import dbref_of
 from evennia_ai.api.rows import ONE, Call, Route, Row, Tag
 from evennia_ai.operations import Result, control
@@ -31,7 +34,10 @@ def _raise(call: Call) -> Result:
 
 
 def _player(call: Call) -> str:
-    return str(require_found(find_player(dbref_of(call.path["person"]))).data)
+    name = call.path["person"]
+    # REST takes ids alone; over MCP, a model may say the player's name.
+    player = dbref_of(name) if re.fullmatch(PERSON, name) else name
+    return str(require_found(find_player(player)).data)
 
 
 def _raise_of_player(call: Call) -> Result:

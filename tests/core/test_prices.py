@@ -51,6 +51,7 @@ def test_prices_are_read() -> None:
             )
             for name, value in {
                 "negative": -1,
+                "absurd": 1e15,
                 "not a number": math.nan,
                 "endless": math.inf,
                 "yes": True,

@@ -36,6 +36,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "list_assistants": {},
     "health": {},
     "list_peers": {},
+    "player_budget": {"person": "account-1"},
     "why": {**ADA, "number": 1},
     "audit_difference": {**ADA, "a": 1, "b": 1},
     "show_setting": {**ADA, "setting": "tick_rate"},
@@ -131,6 +132,18 @@ class TestTable(McpTest):
             assert not judge.is_valid({**given, "nonsense": 1}), tool.name
             if tool.input_schema["required"]:
                 assert not judge.is_valid({}), tool.name
+
+
+class TestPlayers(McpTest):
+    def test_a_player_may_be_named(self) -> None:
+        """A model knows players by their names; a name was an internal error."""
+        caller, account = self.caller("builder"), self.mira.account
+        for person in (f"account-{account.pk}", f"*#{account.pk}", str(account.key)):
+            answer = self.answer(caller, "player_budget", {"person": person})
+            assert answer.value is not None, answer.text
+            assert str(account.key) == answer.value["name"]
+        answer = self.answer(caller, "player_budget", {"person": "Nobody"})
+        assert ("There is no player called 'Nobody'.", None) == (answer.text, answer.value)
 
 
 class TestRights(McpTest):

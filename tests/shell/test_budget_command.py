@@ -256,7 +256,7 @@ class TestOnePlayer(BudgetTest):
             assert "Mira  " == shown[0][:6]
             assert "  today                  800 tok       2,000   in 09:12" == shown[1]
             assert "  month        $0.0020 + unknown      no cap   on 1 Dec" == shown[2]
-            assert "  by assistant ada 75 %   edda 25 %" == shown[-2]
+            assert "  by assistant Ada 75 %   edda 25 %" == shown[-2]
             assert "Of 1 call this month the price is not known: EVENNIA_AI_PRICES" == shown[-1]
 
     def test_a_cap_that_one_assistant_lowers_is_shown_and_can_be_raised(self) -> None:

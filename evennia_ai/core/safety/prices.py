@@ -17,6 +17,8 @@ NANO = 10**9
 # Counts that no service can mean, and that the database's columns could not hold.
 MOST_TOKENS_OF_A_CALL = 10**9
 MOST_REPORTED = 10**7
+# For a million tokens: far above any price, and the cost of a call fits into its column.
+MOST_DOLLARS = 1_000_000
 _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
 
 
@@ -61,9 +63,11 @@ def _read_dollars(path: str, value: object) -> Decimal:
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
         # By way of str, because Decimal(0.15) would be 0.1499999...
         dollars = Decimal(str(value))
-        if dollars.is_finite() and dollars >= 0:
+        if dollars.is_finite() and 0 <= dollars <= MOST_DOLLARS:
             return dollars
-    raise ConfigurationError(f"{path} is {value!r}; it must be a number of dollars from 0 up")
+    raise ConfigurationError(
+        f"{path} is {value!r}; it must be a number of dollars from 0 to {MOST_DOLLARS:,}"
+    )
 
 
 def price_of(prices: Mapping[str, Price], provider: str, model: str) -> Price | None:

@@ -69,8 +69,10 @@ def budget_of_player(person: str) -> Result[PlayerBudget]:
     own = reports[""]
     shown = {name: own} | {f"With {key}": each for key, each in reports.items() if key}
     lines = [line for table in tables(shown, now) for line in table]
-    parts = [f"{key or 'no assistant'} {share:.0%}" for key, share in own.shares.items()]
-    lines.append(f"  by assistant {'   '.join(parts).replace('%', ' %') or 'none yet'}")
+    names = {str(script.key).casefold(): str(script.key) for script in list_assistants()}
+    shares = {names.get(key, key): share for key, share in own.shares.items()}
+    parts = [f"{key} {share * 100:.0f} %" for key, share in shares.items()]
+    lines.append(f"  by assistant {'   '.join(parts) or 'none yet'}")
     unpriced = own.unpriced[BudgetSpan.MONTH]
     if unpriced:
         lines.append(f"Of {counted(unpriced, 'calls')} this month the price is not known: {PRICES}")
@@ -79,7 +81,7 @@ def budget_of_player(person: str) -> Result[PlayerBudget]:
         name=name,
         standings=as_data(own, now),
         with_assistants={key: as_data(each, now) for key, each in reports.items() if key},
-        assistants=own.shares,
+        assistants=shares,
         unpriced_calls=unpriced,
     )
     return Result(True, "\n".join(lines), data)

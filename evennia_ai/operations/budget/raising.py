@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from evennia_ai import approvals
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.budget import ledger
 from evennia_ai.core.safety.budget import BudgetAccount, as_units, period_of, read_amount
-from evennia_ai.core.settings.budget import CAPS, BudgetSpan, Scope
+from evennia_ai.core.settings.budget import CAPS, BudgetConfig, BudgetSpan, Scope
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.operations.budget.caps import (
     amount_text,
@@ -88,7 +88,7 @@ def _raise(owner: _Owner, name: str, amount: str, by: str) -> Result:
     return Result(True, f"{owner.name}: {name} is raised by {text}, {until}.")
 
 
-def _configs(owner: _Owner) -> Any:
+def _configs(owner: _Owner) -> Iterable[BudgetConfig]:
     if owner.scope is Scope.PLAYER:
         return configs_of_player().values()
     return [ledger.config_for(budget_settings(owner.script))]
