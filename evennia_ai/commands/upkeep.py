@@ -51,7 +51,7 @@ def usage_lines(used: Result) -> list[str]:
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
-    lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'}")
+    lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'} (this month)")
     called = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
     rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in called]
     if rows:

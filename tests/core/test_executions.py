@@ -120,6 +120,10 @@ class TestFactOfATick:
         event = executions.tick_completed(make_turn(), "silent", stop="noop", seconds=0)
         assert "none" == event.details["action_taken"]
 
+    def test_one_in_which_the_clock_was_set_back(self) -> None:
+        event = executions.tick_completed(make_turn(), "silent", stop="noop", seconds=-3600)
+        assert 0 == event.details["duration_ms"]
+
     @pytest.mark.parametrize(
         ("expected", "stop"),
         [

@@ -256,7 +256,7 @@ def test_told_once_a_minute(gaps: list[float]) -> None:
         pytest.param(0.5, 101.5, id="partly over"),
         pytest.param(0.0, 102.0, id="over"),
         pytest.param(0.0, 9999.0, id="long over"),
-        pytest.param(2.0, 50.0, id="the clock was put back"),
+        pytest.param(0.0, 50.0, id="the clock was put back"),
     ],
 )
 def test_cooldown(wait: float, now: float) -> None:

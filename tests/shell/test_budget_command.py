@@ -1,5 +1,6 @@
 """`assistant budget`: usage by period and player, and allowing more."""
 
+import re
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -70,7 +71,7 @@ class TestShown(BudgetTest):
             "  today           50,000 tok         200,000   in 09:12",
             "  month                $0.50          $20.00   on 1 Dec",
             "  minute             3 calls              60   in 00:01",
-            "  by player    Tom 61 %   Mira 30 %   no player (checks, own work) 9 %",
+            "  by player    Tom 61 %   Mira 30 %   no player (checks, own work) 9 %   (this month)",
             "  each player  500,000 tokens a day",
             "The whole game",
             "  today          100,000 tok       2,000,000   in 09:12",
@@ -84,7 +85,7 @@ class TestShown(BudgetTest):
 
     def test_before_the_first_call(self) -> None:
         result = budget_of(self.ada_script)
-        assert "  by player    nobody yet" in result.message.splitlines()
+        assert "  by player    nobody yet   (this month)" in result.message.splitlines()
         assert [0.0] * 6 == [row["used"] for row in result.data.standings]
 
     def test_for_programs(self) -> None:
@@ -131,6 +132,10 @@ class TestShown(BudgetTest):
 
     def usage(self) -> list[str]:
         return usage_lines(usage.usage(self.ada_script))
+
+    def test_shares_of_players_are_those_of_the_month(self) -> None:
+        """They stand below `ever`."""
+        assert any(re.fullmatch(r"  by .*\(this month\)", line) for line in self.usage())
 
     def test_a_player_who_is_gone_keeps_their_number(self) -> None:
         reservation = ledger.store().reserve(

@@ -163,6 +163,18 @@ class TestOrder(QueueTest):
         assert ["one", "mine", "two", "three"] == lines
 
 
+class TestClockSetBack(QueueTest):
+    hearing = QueueTest.hearing | {"calls_per_player": 10, "cooldown_seconds": 2}
+
+    def test_who_was_answered_before_does_not_wait_for_the_old_time(self) -> None:
+        """For an hour, each beat found that the pause after the last answer was not over."""
+        self.ask("whisper Ada = hello", NOOP)
+        self.clock.rightNow -= 3600
+        self.ask("whisper Ada = are you there?", NOOP)
+        self.advance(3)
+        assert 2 == len(self.model.bodies)
+
+
 class TestEnds(QueueTest):
     """Tom and Mira wait for their next minute."""
 

@@ -174,9 +174,10 @@ class SenderStats:
 
     def wait_seconds(self, now: float, config: HearingConfig) -> float:
         """Seconds of cooldown left before this person's next turn; 0 for none."""
-        seconds = self.turn_began + config.cooldown_seconds - now
-        # Never longer than one whole cooldown, even if the clock was set back.
-        return max(0.0, min(seconds, config.cooldown_seconds))
+        # A turn in the future is from before the clock was set back, and holds up nothing.
+        if now < self.turn_began:
+            return 0.0
+        return max(0.0, self.turn_began + config.cooldown_seconds - now)
 
     def standing(self, *, is_engaged: bool = False, is_muted: bool = False) -> Standing:
         """The counts in the form that the rules need."""

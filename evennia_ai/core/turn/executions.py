@@ -63,7 +63,7 @@ def tool_executed(
         reasoning="" if is_private else one_line(turn.reasoning, LONGEST_ERROR),
         success=result.success,
         error=problem,
-        duration_ms=round(seconds * 1000),
+        duration_ms=_milliseconds(seconds),
         provider=turn.model.partition("/")[0],
         model=turn.model.partition("/")[2],
     )
@@ -114,7 +114,7 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Au
     return audit_event(
         TICK,
         tick_number=turn.tick,
-        duration_ms=round(seconds * 1000),
+        duration_ms=_milliseconds(seconds),
         action_taken=", ".join(turn.acts[:MOST_ACTS]) or "none",
         outcome=outcome,
         stop=stop,
@@ -124,6 +124,11 @@ def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> Au
         events=[event.number for event in turn.events if event.number],
         person=turn.event.person,
     )
+
+
+def _milliseconds(seconds: float) -> int:
+    # Negative where the machine's clock was set back meanwhile.
+    return max(0, round(seconds * 1000))
 
 
 def usage_counted(

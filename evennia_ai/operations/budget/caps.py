@@ -242,7 +242,7 @@ def _resets(span: BudgetSpan, now: float) -> str:
 def _by_player(shares: Mapping[str, float]) -> str:
     pairs = ((person and key_of(person), share * 100) for person, share in shares.items())
     parts = [f"{name or 'no player (checks, own work)'} {percent:.0f} %" for name, percent in pairs]
-    return "   ".join(parts) or "nobody yet"
+    return f"{'   '.join(parts) or 'nobody yet'}   (this month)"
 
 
 def as_data(report: ledger.UsageReport, now: float) -> list[CapRow]:
