@@ -192,6 +192,7 @@ ROWS = (
             "stopped": "",
             "memories": 12,
             "profiles": 1,
+            "goals": 0,
             "settings": ["persona"],
             "left_out": ["budget_config"],
             "people": ["Tom"],

@@ -490,6 +490,7 @@ class TestWhoMayKnow(BundleTest):
         assert line in bundle_in.show_bundle(taken, "Bea").message
         shown = bundle_in.show_bundle(bundle, "Bea")
         assert shown.ok
+        assert "1 profile, 1 open goal, settings: " in shown.message
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.people)
         assert ["TestAccount", "TestAccount2"] == sorted(shown.data.alike)
         assert {} == shown.data.same

@@ -68,6 +68,7 @@ class BundleShown:
     stopped: Annotated[str, note("Why it was stopped there; empty if it was not.")]
     memories: Annotated[int, note("Number of memories, including lore of its own.")]
     profiles: int
+    goals: Annotated[int, note("Number of open goals, on which it works by itself.")]
     settings: Annotated[list[str], note("Names of the settings that are imported.")]
     left_out: Annotated[list[str], note("What was not exported from that game.")]
     people: Annotated[list[str], note("Names of the players it knows who existed in that game.")]
@@ -127,6 +128,7 @@ def _judge(
         stopped=one_line(head.stopped or "", 400),
         memories=len(bundle.memories),
         profiles=len(bundle.profiles),
+        goals=sum(goal.status == "active" for goal in bundle.state.goals.goals),
         settings=sorted(_travelling_settings(bundle)),
         left_out=[one_line(each, 60) for each in head.left_out],
         people=[_named(each) for each in bundle.who if each.kind == "account" and each.name],
@@ -146,6 +148,7 @@ def _lines(shown: BundleShown) -> list[str]:
     lines = [
         f"{shown.name} of {shown.game}, to be {shown.key} here: "
         f"{counted(shown.memories, 'memories')}, {counted(shown.profiles, 'profiles')}, "
+        f"{counted(shown.goals, 'open goals')}, "
         f"settings: {', '.join(shown.settings) or 'none'}.",
         "It arrives silent, with a new conversation; caps, powers and models are this game's.",
     ]
