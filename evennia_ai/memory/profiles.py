@@ -128,7 +128,7 @@ def _note_former_name(script: Assistant, entity: str, name: str) -> None:
 def names_of_others(
     script: Assistant, turn: Turn, seeker: Seeker, memories: Sequence[Recollection]
 ) -> Labels:
-    """What to call those whom memories name otherwise than they are called now, by key.
+    """Labels for those whom memories name otherwise than they are called now, by key.
 
     Runs one query where somebody else's memory mentions the seeker's name, at most once a minute.
     """

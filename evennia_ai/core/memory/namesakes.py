@@ -31,7 +31,7 @@ def named_others(
     seeker: Seeker | None = None,
     bearers: Mapping[str, str] = MappingProxyType({}),
 ) -> Labels:
-    """What to call those whom memories name otherwise than they are called now, by key.
+    """Labels for those whom memories name otherwise than they are called now, by key.
 
     A name is its last speaker's. What was said before the seeker had a name names somebody else.
     A seeker who alone hears the answer may read of an earlier name of theirs.
