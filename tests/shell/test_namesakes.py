@@ -195,6 +195,12 @@ class TestFormerNames(NamesakesTest):
         assert "was called" not in self.answer(self.mira, "assistant memory")
         assert "was called" not in self.talk("whisper ada =")
 
+    def test_staff_find_her_by_the_former_name_until_somebody_else_has_it(self) -> None:
+        self.talk("whisper ada =")
+        assert "remembers 3 things" in self.answer(self.tom, "aimemory ada person mira")
+        self.newcomer("Mira")
+        assert "remembers nothing" in self.answer(self.tom, "aimemory ada person mira")
+
     def test_forgetting_her_reaches_the_former_name(self) -> None:
         self.remember("Mira stole a zeppelin", self.toms)
         self.talk("whisper ada =")
