@@ -70,6 +70,8 @@ def test_an_entry_of_a_renamed_person_says_so_to_that_person_alone() -> None:
     assert 'Tim, then called Tom, said: "hm"' == marked(entry, alone)
     assert 'Tim said: "hm"' == marked(said('Tim said: "hm"', NEW), alone)
     assert 'Tom said: "hm"' == marked(entry, replace(alone, name=""))
+    labels = named_others([entry], alone, {"Tom": OLD})
+    assert 'Tim, then called Tom, said: "hm"' == told_apart(entry, labels)
 
 
 @pytest.mark.parametrize("kind", ["fact", "insight"])

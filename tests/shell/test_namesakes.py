@@ -197,9 +197,9 @@ class TestFormerNames(NamesakesTest):
 
     def test_staff_find_her_by_the_former_name_until_somebody_else_has_it(self) -> None:
         self.talk("whisper ada =")
-        assert "remembers 3 things" in self.answer(self.tom, "aimemory ada person mira")
+        assert "was called Mira" in self.answer(self.tom, "aimemory ada profiles mira reveal")
         self.newcomer("Mira")
-        assert "remembers nothing" in self.answer(self.tom, "aimemory ada person mira")
+        assert "knows nobody by" in self.answer(self.tom, "aimemory ada profiles mira")
 
     def test_forgetting_her_reaches_the_former_name(self) -> None:
         self.remember("Mira stole a zeppelin", self.toms)

@@ -57,10 +57,10 @@ def named_others(
             labels[memory.key] = now, another(now)
         if not (name and memory.person):
             continue
-        if last[name] != memory.person:
-            labels[memory.key] = name, another(name)
-        elif alone == memory.person and name != now:
+        if alone == memory.person and name != now:
             labels[memory.key] = name, f"{now}, then called {name.removeprefix(CALLED)},"
+        elif last[name] != memory.person:
+            labels[memory.key] = name, another(name)
     return labels
 
 
