@@ -139,7 +139,7 @@ def names_of_others(
         points = profile.attributes if profile is not None else ()
         seeker = with_former_names(seeker, [(item["text"], item["at"]) for item in points])
     person = seeker.person if seeker.is_private else ""
-    bearers = namesakes.bearers(script.work.history, namesakes.named_in(turn), person)
+    bearers = namesakes.bearers(script.work.history, turn.named, person)
     return named_others(memories, seeker, bearers)
 
 
