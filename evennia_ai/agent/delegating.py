@@ -183,7 +183,7 @@ def _name(script: Assistant) -> str:
 
 def _public_talk(script: Assistant, turn: Turn) -> str:
     history = script.work.history
-    last = namesakes.bearers(history, namesakes.named_in(turn))
+    last = namesakes.bearers(history, turn.named)
     messages = visible_history(namesakes.told_apart(history, last), "")
     messages += (
         [] if turn.is_private else visible_history(split_private_calls(turn.said, turn.asides), "")

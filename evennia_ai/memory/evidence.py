@@ -47,8 +47,8 @@ def days_of(script: Assistant, memories: Sequence[Recollection]) -> list[date]:
 
 def dated_memories(script: Assistant, memories: Sequence[Recollection]) -> list[Shown]:
     """Memories with their dates, as a model is shown them."""
-    days, others = days_of(script, memories), named_others(memories)
-    texts = [told_apart(memory, others) for memory in memories]
+    days, labels = days_of(script, memories), named_others(memories)
+    texts = [told_apart(memory, labels) for memory in memories]
     return [Shown(text, day) for text, day in zip(texts, days, strict=True)]
 
 

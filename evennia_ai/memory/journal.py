@@ -237,5 +237,5 @@ def _load_known(script: Assistant, seeker: Seeker, keys: Sequence[str]) -> list[
 def told(script: Assistant, turn: Turn, memories: Sequence[Recollection]) -> str:
     """Memories as text for the model. Private ones make the turn private."""
     turn.hold(*(memory.audience for memory in memories))
-    others = profiles.names_of_others(script, seeker_of(script, turn), memories)
-    return core.lines(memories, state.memory_config(script), modes.now(script), others)
+    labels = profiles.names_of_others(script, turn, seeker_of(script, turn), memories)
+    return core.lines(memories, state.memory_config(script), modes.now(script), labels)

@@ -12,6 +12,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
 from evennia_ai.core.memory import profiles as core
 from evennia_ai.core.memory.namesakes import (
+    Labels,
     former_name,
     may_name_another,
     named_others,
@@ -29,6 +30,7 @@ from evennia_ai.core.safety.persona import about_itself
 from evennia_ai.core.text import dates
 from evennia_ai.core.text.cleaning import name_as_data, one_line
 from evennia_ai.core.text.words import counted
+from evennia_ai.core.turn import namesakes
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import modes, talks
@@ -124,9 +126,9 @@ def _note_former_name(script: Assistant, entity: str, name: str) -> None:
 
 
 def names_of_others(
-    script: Assistant, seeker: Seeker, memories: Sequence[Recollection]
-) -> dict[str, str]:
-    """Names in memories that are another person's now, by the memory's key.
+    script: Assistant, turn: Turn, seeker: Seeker, memories: Sequence[Recollection]
+) -> Labels:
+    """Labels for those whom memories name otherwise than they are called now, by key.
 
     Runs one query where somebody else's memory mentions the seeker's name, at most once a minute.
     """
@@ -136,7 +138,9 @@ def names_of_others(
         profile = profile or of(script, seeker.person)
         points = profile.attributes if profile is not None else ()
         seeker = with_former_names(seeker, [(item["text"], item["at"]) for item in points])
-    return named_others(memories, seeker)
+    person = seeker.person if seeker.is_private else ""
+    bearers = namesakes.bearers(script.work.history, turn.named, person)
+    return named_others(memories, seeker, bearers)
 
 
 # ---- telling -----------------------------------------------------------------------------------

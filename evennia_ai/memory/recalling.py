@@ -118,8 +118,8 @@ async def _recalled(script: Assistant, turn: Turn) -> Recalled:
     # Lore gets half of the space, so that it does not crowd out memories.
     told_lore = _within_budget(lore.matching(script, query, seeker, turn), most // 2)
     known = [*told_lore, *(hits or ())]
-    others, now = profiles.names_of_others(script, seeker, known), modes.now(script)
-    text, memories = prompt_text(known, config, now, about=query, most=most, others=others)
+    labels, now = profiles.names_of_others(script, turn, seeker, known), modes.now(script)
+    text, memories = prompt_text(known, config, now, about=query, most=most, labels=labels)
     notes = notebook.newest(script, turn)
     parts = text, notebook.prompt_text(notes), projects.prompt_text(script, turn)
     recalled = Recalled(

@@ -7,13 +7,12 @@ words of a memory are outside quotes, so none can pose as a heading, a date or s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from types import MappingProxyType
 
 from evennia_ai.core.memory.excerpts import excerpt, has_to_do
 from evennia_ai.core.memory.knowledge import FRAME, exchange_of
-from evennia_ai.core.memory.namesakes import CALLED, another
+from evennia_ai.core.memory.namesakes import CALLED, Labels, as_speaker
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, is_private, split_hearsay
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text import dates
@@ -23,7 +22,7 @@ LONGEST_WORDS, LONGEST_ANSWER = 400, 80
 MOST_TOLD = 4_000
 ALONE = "told to you alone by this person; say it to nobody else:"
 RUMOURS = "You also heard, and do not know whether it is true"
-NO_OTHERS: Mapping[str, str] = MappingProxyType({})
+NO_LABELS: Labels = {}
 # In an entry with this verb the text is an event, not speech.
 _NO_SPEECH = "caused"
 _ANSWER = re.compile(r' [^"]{1,60} answered: "(?:[^"\\]|\\.)*"')
@@ -37,7 +36,7 @@ def prompt_text(
     *,
     about: str = "",
     most: int = MOST_TOLD,
-    others: Mapping[str, str] = NO_OTHERS,
+    labels: Labels = NO_LABELS,
 ) -> tuple[str, list[Recollection]]:
     """Today's date and a line for each memory, and the memories that it tells; hearsay comes last.
 
@@ -46,12 +45,12 @@ def prompt_text(
         now: in the game's time zone.
         about: the query: long texts are shortened to what is relevant to it.
         most: maximum length in characters; the last memories are dropped to stay below it.
-        others: names that are another person's now, as from `namesakes.named_others`.
+        labels: what to call those whom memories name otherwise, from `namesakes.named_others`.
     """
     known, heard = split_hearsay(memories, config)
     for count in range(len(known) + len(heard), 0, -1):
         parts = known[:count], heard[: max(0, count - len(known))]
-        text = _text(*parts, now, about, others)
+        text = _text(*parts, now, about, labels)
         if len(text) <= most:
             return text, [*parts[0], *parts[1]]
     return "", []
@@ -62,7 +61,7 @@ def _text(
     heard: Sequence[Recollection],
     now: datetime,
     about: str,
-    others: Mapping[str, str],
+    labels: Labels,
 ) -> str:
     is_dated = any(memory.kind != MemoryKind.LORE for memory in (*known, *heard))
     lines = [f"Today is {dates.full_with_weekday(now)}."] if is_dated else []
@@ -72,8 +71,8 @@ def _text(
     ):
         shared = [memory for memory in memories if not is_private(memory.audience)]
         private = [memory for memory in memories if is_private(memory.audience)]
-        lines += _section(heading, shared, now, about, others)
-        lines += _section(alone, private, now, about, others)
+        lines += _section(heading, shared, now, about, labels)
+        lines += _section(alone, private, now, about, labels)
     return "\n".join(lines)
 
 
@@ -82,7 +81,7 @@ def _section(
     memories: Sequence[Recollection],
     now: datetime,
     about: str,
-    others: Mapping[str, str],
+    labels: Labels,
 ) -> Iterator[str]:
     """Lines under a heading, grouped by speaker at the place of the speaker's first line."""
     if not memories:
@@ -91,7 +90,7 @@ def _section(
         yield heading
     by_speaker: dict[tuple[str, str], list[str]] = {}
     for number, memory in enumerate(memories):
-        speaker, text = _line(memory, now, about, others.get(memory.key, ""))
+        speaker, text = _line(memory, now, about, labels.get(memory.key, ("", "")))
         # Lines without a speaker are not grouped.
         group = (speaker, memory.person) if speaker else ("", str(number))
         by_speaker.setdefault(group, []).append(text)
@@ -105,20 +104,23 @@ def _section(
             yield from (f"  {text}" for text in texts)
 
 
-def _line(memory: Recollection, now: datetime, about: str, other: str) -> tuple[str, str]:
+def _line(
+    memory: Recollection, now: datetime, about: str, label: tuple[str, str]
+) -> tuple[str, str]:
     """Speaker and verb, such as "Mira said", or "" if they are not shown; date and words.
 
     Args:
-        other: a name in it that is another person's now, or "".
+        label: a name in it, and what to call that person instead; or "" for both.
     """
     when = "" if memory.kind == MemoryKind.LORE else f"{dates.when(memory.at, now)}: "
     speaker, words, answer = _parse_exchange(memory)
-    is_by_other = bool(other) and speaker.startswith(f"{other} ")
-    note = f" (of {another(other)})" if other and not is_by_other else ""
+    name, called = label
+    is_speaker = bool(name) and speaker.startswith(f"{name} ")
+    note = f" (of {called})" if name and not is_speaker else ""
     if not speaker:
         return "", f"{when}{quote(excerpt(memory.text, about, LONGEST_WORDS))}{note}"
-    if is_by_other:
-        speaker = f"A{another(other)[1:]}{speaker.removeprefix(other)}"
+    if is_speaker:
+        speaker = as_speaker(called) + speaker.removeprefix(name)
     text = f"{when}{quote(excerpt(words, about, LONGEST_WORDS))}"
     # An answer that is irrelevant to the query, unlike the words before it, is mostly courtesy.
     if answer and (has_to_do(answer, about) or not has_to_do(words, about)):

@@ -55,8 +55,23 @@ def test_a_quoted_name_is_told_apart_as_well() -> None:
 
 def test_of_two_who_had_a_name_the_last_one_has_it() -> None:
     entries = [said('Tom said: "b"', NEW, 2.0), said('Tom said: "a"', OLD, 1.0)]
-    assert {entries[1].key: "Tom"} == named_others(entries, Seeker(MIRA, name="Mira"))
-    assert {entries[1].key: "Tom"} == named_others(entries)
+    other = {entries[1].key: ("Tom", "another person called Tom")}
+    assert other == named_others(entries, Seeker(MIRA, name="Mira"))
+    assert other == named_others(entries)
+    assert other == named_others(entries[1:], None, {"Tom": NEW})
+    assert {} == named_others(entries[:1], None, {"Tom": NEW})
+
+
+def test_an_entry_of_a_renamed_person_says_so_to_that_person_alone() -> None:
+    entry = said('Tom said: "hm"', NEW)
+    for seeker in (Seeker(NEW, name="Tim"), Seeker(MIRA, name="Mira", is_private=True)):
+        assert 'Tom said: "hm"' == marked(entry, seeker)
+    alone = Seeker(NEW, name="Tim", is_private=True)
+    assert 'Tim, then called Tom, said: "hm"' == marked(entry, alone)
+    assert 'Tim said: "hm"' == marked(said('Tim said: "hm"', NEW), alone)
+    assert 'Tom said: "hm"' == marked(entry, replace(alone, name=""))
+    labels = named_others([entry], alone, {"Tom": OLD})
+    assert 'Tim, then called Tom, said: "hm"' == told_apart(entry, labels)
 
 
 @pytest.mark.parametrize("kind", ["fact", "insight"])

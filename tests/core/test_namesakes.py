@@ -18,7 +18,7 @@ from evennia_ai.core.turn.conversation import (
     user_message,
     visible_history,
 )
-from evennia_ai.core.turn.namesakes import bearers, named_in, told_apart
+from evennia_ai.core.turn.namesakes import bearers, told_apart
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.turn.turn import Turn
 
@@ -83,7 +83,7 @@ def test_a_turn_names_who_speaks_and_whom_it_overheard_but_nobody_for_the_game()
         Overheard("say", MIRA, "a hood", "#2", "hello", 0.4, mask="#7~1a2b3c4d"),
     )
     turn = Turn(0, (event("Mira", MIRA),), overheard)
-    assert {"Tom": OLD, "a hood": "#7~1a2b3c4d", "Mira": MIRA} == named_in(turn)
+    assert {"Tom": OLD, "a hood": "#7~1a2b3c4d", "Mira": MIRA} == turn.named
 
 
 def test_a_summary_says_that_its_name_is_now_anothers_and_stays_one() -> None:

@@ -129,7 +129,7 @@ def test_a_point_is_told_once() -> None:
 
 
 def test_a_being_in_one_line() -> None:
-    expected = "Tom: an acquaintance, met 2 times. Known: likes tea; has a boat."
+    expected = 'Tom: an acquaintance, met 2 times. Known: "likes tea"; "has a boat".'
     assert expected == described("Tom", 0.3, ("met 2 times",), ["likes tea.", "has a boat. "])
     assert "Tom: a stranger." == described("Tom", 0.0, (), ())
     assert ("1 time", "0 times") == (counted(1, "times"), counted(0, "times"))

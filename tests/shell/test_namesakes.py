@@ -135,6 +135,15 @@ class TestMemory(NamesakesTest):
         assert "- Another person called Mira said today" in told
         assert "- Mira said today" in told
 
+    def test_of_a_name_in_the_conversation_and_one_in_a_memory_the_first_is_now(self) -> None:
+        self.ask("say @ada I collect kestrels", says("I see."), person=self.mira)
+        self.leave(self.mira)
+        self.clock.advance(2_000)
+        other = self.newcomer("Mira")
+        self.ask("say @ada hello", says("Hello."), person=other)
+        self.ask("say @ada who collects kestrels?", says("Mira."))
+        assert "- Another person called Mira said today" in self.told()
+
     def test_a_night_reads_of_two_people(self) -> None:
         for person in (self.mira, self.newcomer("Mira")):
             self.ask("say @ada I collect kestrels", says("I see."), person=person)
@@ -170,6 +179,14 @@ class TestFormerNames(NamesakesTest):
         assert "was called" not in self.talk("say", self.tom)
         assert "was called" not in self.talk("whisper ada =", self.tom)
 
+    def test_her_open_words_are_hers_in_a_talk_with_her_alone(self) -> None:
+        place = place_audience("", self.room1.dbref)
+        self.remember('Mira said: "I own a zeppelin"', self.miras, place)
+        self.ask("whisper ada = what of my zeppelin?", whispers("Hm.", "Mara"), person=self.mira)
+        assert "- Mara, then called Mira, said today" in self.told()
+        self.ask("say @ada what of my zeppelin?", says("Hm."), person=self.mira)
+        assert "then called" not in self.told()
+
     def test_she_sees_it_may_forget_it_and_export_has_it(self) -> None:
         self.talk("whisper ada =")
         assert "was called Mira until" in self.answer(self.mira, "assistant memory")
@@ -177,6 +194,12 @@ class TestFormerNames(NamesakesTest):
         self.answer(self.mira, "assistant forget everything", "yes")
         assert "was called" not in self.answer(self.mira, "assistant memory")
         assert "was called" not in self.talk("whisper ada =")
+
+    def test_staff_find_her_by_the_former_name_until_somebody_else_has_it(self) -> None:
+        self.talk("whisper ada =")
+        assert "was called Mira" in self.answer(self.tom, "aimemory ada profiles mira reveal")
+        self.newcomer("Mira")
+        assert "knows nobody by" in self.answer(self.tom, "aimemory ada profiles mira")
 
     def test_forgetting_her_reaches_the_former_name(self) -> None:
         self.remember("Mira stole a zeppelin", self.toms)

@@ -214,7 +214,8 @@ class TestAnotherNight(SupersedingTest):
         self.both()
         seeker = Seeker(self.persons["Tom"], "say", self.room1.dbref)
         entries = search(self.ada_script, seeker, "harbour", 5)
-        shown = journal.lines(entries, state.memory_config(self.ada_script), datetime.now(UTC))
+        config, now = state.memory_config(self.ada_script), datetime.now(UTC)
+        shown = journal.lines(entries, config, now, {})
         assert ["no longer so since 1970-01-02" in line for line in shown.splitlines()] == [
             OPEN in line for line in shown.splitlines()
         ]

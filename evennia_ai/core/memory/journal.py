@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory.forgetting import SENTENCES
-from evennia_ai.core.memory.namesakes import another
+from evennia_ai.core.memory.namesakes import Labels
 from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
@@ -18,6 +18,7 @@ from evennia_ai.core.text.dates import moment
 from evennia_ai.core.turn.compaction import summary_text
 from evennia_ai.core.turn.conversation import Message
 
+NO_LABEL = ("", "")
 # Digits of a key that the model is shown.
 SHORT_KEY = 8
 # Characters.
@@ -78,17 +79,17 @@ def _told_line(match: re.Match[str]) -> ToldLine:
     )
 
 
-def line(memory: Recollection, config: MemoryConfig, now: datetime, other: str = "") -> str:
+def line(memory: Recollection, config: MemoryConfig, now: datetime, label: str = "") -> str:
     """A memory as a line for the model: short key, quoted text, date in the time zone of `now`.
 
     Args:
-        other: a name in it that is another person's now, or "".
+        label: whom it names, if that is not who has the name now; or "".
     """
     doubt = ", only heard" if is_rumour(memory, config) else ""
     if memory.superseded_at is not None:
         doubt += f", no longer so since {moment(memory.superseded_at, now):%Y-%m-%d}"
-    if other:
-        doubt += f", of {another(other)}"
+    if label:
+        doubt += f", of {label.rstrip(',')}"
     text = quote(one_line(memory.text, LONGEST_SHOWN))
     return f"[{memory.key[:SHORT_KEY]}] {text} ({moment(memory.at, now):%Y-%m-%d}{doubt})"
 
@@ -97,14 +98,16 @@ def lines(
     memories: Sequence[Recollection],
     config: MemoryConfig,
     now: datetime,
-    others: Mapping[str, str],
+    labels: Labels,
 ) -> str:
     """Memories as lines for the model, with dates in the time zone of `now`.
 
     Args:
-        others: names that are another person's now, as from `namesakes.named_others`.
+        labels: what to call those whom memories name otherwise, from `namesakes.named_others`.
     """
-    return "\n".join(line(memory, config, now, others.get(memory.key, "")) for memory in memories)
+    return "\n".join(
+        line(memory, config, now, labels.get(memory.key, NO_LABEL)[1]) for memory in memories
+    )
 
 
 class Written(Protocol):

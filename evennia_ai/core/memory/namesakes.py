@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from evennia_ai.core.memory.knowledge import FRAME
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
 from evennia_ai.core.text.cleaning import name_as_data
 
+# By a memory's key: the name in it, and what to call that person instead.
+Labels = dict[str, tuple[str, str]]
 CALLED = "Somebody called "
 _FORMER = re.compile(r"was called (?P<name>.+) until \d{1,2} \S+ \d{4}", re.DOTALL)
 
@@ -23,10 +26,18 @@ def speaker_in(memory: Recollection) -> str:
     return frame["name"] if frame is not None else ""
 
 
-def named_others(memories: Sequence[Recollection], seeker: Seeker | None = None) -> dict[str, str]:
-    """Names of memories that are another person's now, by the memory's key.
+def named_others(
+    memories: Sequence[Recollection],
+    seeker: Seeker | None = None,
+    bearers: Mapping[str, str] = MappingProxyType({}),
+) -> Labels:
+    """Labels for those whom memories name otherwise than they are called now, by key.
 
     A name is its last speaker's. What was said before the seeker had a name names somebody else.
+    A seeker who alone hears the answer may read of an earlier name of theirs.
+
+    Args:
+        bearers: ids of those who had names last in the conversation, by name.
     """
     speakers = {memory.key: speaker_in(memory) for memory in memories}
     last = {
@@ -34,19 +45,29 @@ def named_others(memories: Sequence[Recollection], seeker: Seeker | None = None)
         for memory in sorted(memories, key=lambda memory: memory.at)
         if memory.person and (name := speakers[memory.key])
     }
-    now = ""
-    if seeker is not None and seeker.person and seeker.name:
-        shown = name_as_data(seeker.name)
-        now = shown[:1].upper() + shown[1:]
+    last |= {_in_front(name): person for name, person in bearers.items()}
+    now = _in_front(seeker.name) if seeker is not None and seeker.person and seeker.name else ""
+    if seeker is not None and now:
         last[now] = seeker.person
-    others = {
-        memory.key: name
-        for memory in memories
-        if memory.person and (name := speakers[memory.key]) and last[name] != memory.person
-    }
-    if seeker is not None and now and seeker.name_since:
-        others |= {m.key: now for m in memories if _is_of_earlier(m, seeker, speakers[m.key])}
-    return others
+    alone = seeker.person if seeker is not None and now and seeker.is_private else None
+    labels: Labels = {}
+    for memory in memories:
+        name = speakers[memory.key]
+        if seeker is not None and now and _is_of_earlier(memory, seeker, name):
+            labels[memory.key] = now, another(now)
+        if not (name and memory.person):
+            continue
+        if alone == memory.person and name != now:
+            labels[memory.key] = name, f"{now}, then called {name.removeprefix(CALLED)},"
+        elif last[name] != memory.person:
+            labels[memory.key] = name, another(name)
+    return labels
+
+
+def _in_front(name: str) -> str:
+    """A name as it is in front of an entry."""
+    shown = name_as_data(name)
+    return shown[:1].upper() + shown[1:]
 
 
 def _is_of_earlier(memory: Recollection, seeker: Seeker, speaker: str) -> bool:
@@ -64,19 +85,23 @@ def another(name: str) -> str:
     return f"another person called {name.removeprefix(CALLED)}"
 
 
-def told_apart(memory: Recollection, others: Mapping[str, str]) -> str:
+def as_speaker(label: str) -> str:
+    """A label at the beginning of a line."""
+    return label[:1].upper() + label[1:]
+
+
+def told_apart(memory: Recollection, labels: Labels) -> str:
     """The text of a memory, which says if it names another person.
 
     Args:
-        others: as returned by `named_others`.
+        labels: as returned by `named_others`.
     """
-    name = others.get(memory.key)
-    if name is None:
+    if memory.key not in labels:
         return memory.text
+    name, label = labels[memory.key]
     if speaker_in(memory) == name:
-        words = memory.text.removeprefix(name)
-        return f"A{another(name)[1:]}{words}"
-    return f"{memory.text} (of {another(name)})"
+        return as_speaker(label) + memory.text.removeprefix(name)
+    return f"{memory.text} (of {label})"
 
 
 # ---- former names ------------------------------------------------------------------------------

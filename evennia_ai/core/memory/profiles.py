@@ -20,7 +20,7 @@ from evennia_ai.core.memory.recollection import (
     may_know,
     without_duplicates,
 )
-from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.cleaning import one_line, quote
 
 
 class ProfileAttribute(TypedDict):
@@ -118,5 +118,6 @@ def described(name: str, favour: float, details: Sequence[str], facts: Sequence[
     kind = band(favour)
     article = "an" if kind[0] in "aeiou" else "a"
     head = ", ".join((f"{name}: {article} {kind}", *details))
-    known = "; ".join(fact.rstrip(" .;") for fact in facts)
+    # In quotes: they are drawn from what players say, and must not pose as anything else.
+    known = "; ".join(quote(fact.rstrip(" .;")) for fact in facts)
     return f"{head}." + (f" Known: {known}." if known else "")

@@ -43,6 +43,9 @@ _IS_AI = re.compile(rf"\b(?:is|are|am|was|be|being|as|not) an? (?:\w+ )?{_AI}\b"
 _ALWAYS = re.compile(
     rf"\bsystem prompt\b|\bas an? {_AI}\b|\byou(?: are|'re) (?:an? |the )?(?:\w+ )?{_AI}\b"
     rf"|\byou(?: are|'re) {SELF}"
+    r"|^you (?:must|shall|should|have to|are to)\b"
+    r"|^(?:ignore|disregard|forget) (?:(?:all|any|the|your|these|previous|earlier) )+"
+    r"(?:instructions|rules|guidelines)\b"
 )
 # Openings to skip before the subject of a sentence is looked for.
 _FILLER = re.compile(

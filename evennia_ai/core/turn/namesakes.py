@@ -11,18 +11,10 @@ from collections.abc import Mapping, Sequence
 from evennia_ai.core.text.cleaning import name_as_data
 from evennia_ai.core.turn.compaction import summary_message, summary_text
 from evennia_ai.core.turn.conversation import NAMED, Message, known_messages
-from evennia_ai.core.turn.turn import Turn
 
 Bearers = Mapping[str, str]
 NAMESAKE = "(The {name} of these lines is another person than the {name} you meet later.)"
 RENAMED = "({name} is now called {now}.)"
-
-
-def named_in(turn: Turn) -> dict[str, str]:
-    """The ids of those who speak in a turn, by name."""
-    speakers = {item.name: item.mask or item.person for item in turn.overheard}
-    speakers |= {event.sender_name: event.face for event in turn.events}
-    return {name: person for name, person in speakers.items() if name and person}
 
 
 def bearers(history: Sequence[Message], event_names: Bearers, person: str = "") -> Bearers:

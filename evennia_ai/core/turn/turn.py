@@ -199,6 +199,13 @@ class Turn:
         return self.held | {person_audience(whose)} if self.is_apart else self.held
 
     @property
+    def named(self) -> dict[str, str]:
+        """The ids of those who speak in it, by name."""
+        speakers = {item.name: item.mask or item.person for item in self.overheard}
+        speakers |= {event.sender_name: event.face for event in self.events}
+        return {name: person for name, person in speakers.items() if name and person}
+
+    @property
     def hops(self) -> int:
         """The number of assistants in a row that an answer would come after."""
         return max(event.hops for event in self.events) + 1

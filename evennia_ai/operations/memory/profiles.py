@@ -12,6 +12,7 @@ from evennia.accounts.models import AccountDB
 from typing_extensions import TypedDict
 
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.memory.namesakes import former_names
 from evennia_ai.core.memory.recollection import MemoryKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
@@ -169,8 +170,18 @@ def find_person(script: AssistantScript, name: str) -> str:
     persons = persons_called(text)
     if not persons:
         profiles = EntityProfile.objects.filter(assistant=script.pk, name__iexact=text)
-        persons = set(profiles.values_list("entity", flat=True))
+        persons = set(profiles.values_list("entity", flat=True)) or _formerly(script, text)
     return persons.pop() if len(persons) == 1 else ""
+
+
+def _formerly(script: AssistantScript, name: str) -> set[str]:
+    """Ids of people whom an assistant met by a name that they gave up."""
+    wanted, known = name.casefold(), EntityProfile.objects.filter(assistant=script.pk)
+    return {
+        entity
+        for entity, attributes in known.exclude(attributes=[]).values_list("entity", "attributes")
+        if wanted in map(str.casefold, former_names(item["text"] for item in attributes))
+    }
 
 
 def namesakes(script: AssistantScript, name: str, person: str) -> list[str]:

@@ -106,9 +106,7 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     work, person = script.work, sole_recipient(script, events[-1])
     overheard = tellable(work.overheard, person)
     turn = Turn(work.epoch, events, overheard)
-    last = namesakes.bearers(work.history, namesakes.named_in(turn), person)
-    history = namesakes.told_apart(work.history, last, turn.event.sender_name, person)
-    turn.history = conversation.visible_history(history, person)
+    turn.history = conversation.visible_history(_told_apart(work.history, turn, person), person)
     turn.talk_of, turn.has_unkept = conversation.origin_of(work.history, person)
     turn.is_apart = turn.event.kind == inbox.TASK
     for event in events:
@@ -117,6 +115,18 @@ def of_events(script: Assistant, *events: Event) -> Turn:
     if is_told_alone or conversation.holds_private(work.history, person):
         turn.hold(person_audience(person))
     return turn
+
+
+def _told_apart(
+    history: Sequence[conversation.Message], turn: Turn, person: str
+) -> Sequence[conversation.Message]:
+    """The history, which says where a name is not that of the person who has it now."""
+    pairs = {pair for message in history for pair in message.get(NAMED, {}).items()}
+    pairs.update(turn.named.items())
+    if len(pairs) == len(dict(pairs)) == len({who for _, who in pairs}):
+        return history  # everybody in it has one name, and nobody else has that name
+    last = namesakes.bearers(history, turn.named, person)
+    return namesakes.told_apart(history, last, turn.event.sender_name, person)
 
 
 def _restore_bounds(script: Assistant, turn: Turn, bounds: Mapping[str, Any]) -> None:
@@ -250,7 +260,7 @@ def settle(
             payer = turn.payer if turn.payer != face else ""
             unkept = turn.is_unkept and (OVERHEARD if turn.is_overheard_unkept else True)
             messages = marked(marked(turn.said, PAID_BY, payer), UNKEPT, unkept)
-            messages[:1] = marked(messages[:1], NAMED, namesakes.named_in(turn))
+            messages[:1] = marked(messages[:1], NAMED, turn.named)
             remember(script, messages, face, is_private=turn.is_private, asides=turn.asides)
             turn.is_remembered = True
         _forget_told(work, turn)
