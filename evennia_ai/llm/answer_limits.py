@@ -24,7 +24,11 @@ MOST_TOKENS, LEAST_TOKENS = 4_096, 300
 MOST_REASONING_TOKENS, LEAST_REASONING_TOKENS = 16_384, 2_000
 # Models in "json" mode, such as the embedded one, write a single short tool call.
 TOKENS_OF_A_CALL = 220
-# Repeats of one request: with the parameter's other name, a smaller value, the shortest answer.
+USUAL_IN_JSON_MODE: Mapping[str, float] = MappingProxyType({"temperature": 0.0})
+# Only these two statuses are about the content of the request.
+OF_CONTENT = (400, 422)
+# Repeats of one request: with the parameter's other name, a smaller value, the shortest answer, or
+# without what was refused.
 MOST_TRIES = 3
 
 # Request members that the `extra` of an assistant may not set, and the setting to use instead; ""
@@ -170,11 +174,13 @@ class AnswerLimit:
         name: the request parameter, `max_tokens` or `max_completion_tokens`.
         most: the largest value that the endpoint accepts; None until it has refused one.
         answered: the sampling settings, as text, with which the model has answered.
+        usual: sampling settings in "json" mode, where nobody set any; without those it refused.
     """
 
     name: str = MAX_TOKENS
     most: int | None = None
     answered: set[str] = field(default_factory=set)
+    usual: Mapping[str, float] = field(default_factory=lambda: USUAL_IN_JSON_MODE)
     _refused: set[str] = field(default_factory=set)
 
     @classmethod
@@ -187,6 +193,18 @@ class AnswerLimit:
         """The limit as a member of the request body."""
         return {self.name: tokens if self.most is None else min(tokens, self.most)}
 
+    def leaves_out(self, error: ModelStatusError, sent: Collection[str]) -> bool:
+        """Learn from a refused request; True if repeating it without `usual` members may help.
+
+        Args:
+            sent: names of the `usual` members in it.
+        """
+        if error.status not in OF_CONTENT:
+            return False
+        named = set(re.findall(r"\w+", str(error))).intersection(sent)
+        self.usual = {name: value for name, value in self.usual.items() if name not in named}
+        return bool(named)
+
     def after(self, error: ModelStatusError, name: str, sent: int) -> int | None:
         """Learn from a refused request.
 
@@ -198,8 +216,7 @@ class AnswerLimit:
             The value to repeat the request with, under the new `name`; None if repeating it would
             not help.
         """
-        # Only these two statuses are about the content of the request.
-        if error.status not in (400, 422):
+        if error.status not in OF_CONTENT:
             return None
         text = str(error)
         if isinstance(error, ContextLengthError):

@@ -56,7 +56,7 @@ def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> di
 def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model whose output a JSON schema constrains to one of the tool calls."""
     # Chat templates of small models often accept only alternating user and assistant messages.
-    body: dict[str, Any] = {"messages": alternating(as_fallback(messages)), "temperature": 0.0}
+    body: dict[str, Any] = {"messages": alternating(as_fallback(messages))}
     if tools:
         choices = {"anyOf": [as_choice(tool) for tool in tools]}
         schema = {"name": "action", "strict": True, "schema": choices}

@@ -185,6 +185,28 @@ def test_what_a_setting_asks_for_and_is_refused_is_laid_to_that_setting(
     assert (True, True, "") == (refused.is_of_service, refused.may_lock, refused.trouble)
 
 
+def test_a_temperature_that_nobody_set_is_left_out_once_it_was_refused() -> None:
+    """In "json" mode it is 0; models that think refuse any, and the game says so for itself."""
+    bench = Bench(ModelStatusError(400, NO_TEMPERATURE), FINE, FINE, tool_mode="json")
+    for _ in range(2):
+        bench.ask()
+    sent = [body.get("temperature") for body in bench.transport.bodies]
+    assert ([0.0, None, None], 0) == (sent, bench.failures)
+
+
+@pytest.mark.parametrize(
+    ("status", "options"),
+    [
+        pytest.param(400, {"generation": Generation(temperature=0.5)}, id="one that was set"),
+        pytest.param(403, {}, id="another status"),
+    ],
+)
+def test_other_temperatures_are_sent_once(status: int, options: dict[str, Any]) -> None:
+    bench = Bench(ModelStatusError(status, NO_TEMPERATURE), tool_mode="json", **options)
+    assert status == bench.fails().status
+    assert 1 == len(bench.transport.bodies)
+
+
 @pytest.mark.parametrize(
     ("status", "text"),
     [
