@@ -57,10 +57,12 @@ def _reject_constant(name: str) -> None:
     raise UnreadableError(f"hold {name}, which is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_constant_as_none)
-# int() refuses numbers of thousands of digits, and with one the whole text would be lost.
-_LONG_NUMBER_DECODER = json.JSONDecoder(parse_constant=_constant_as_none, parse_int=_short_integer)
 # Many models write line breaks into a string as they are; what such a string says is clear.
+_DECODER = json.JSONDecoder(parse_constant=_constant_as_none, strict=False)
+# int() refuses numbers of thousands of digits, and with one the whole text would be lost.
+_LONG_NUMBER_DECODER = json.JSONDecoder(
+    parse_constant=_constant_as_none, parse_int=_short_integer, strict=False
+)
 _ARGUMENTS_DECODER = json.JSONDecoder(parse_constant=_reject_constant, strict=False)
 
 
