@@ -24,7 +24,13 @@ MOST_TOKENS, LEAST_TOKENS = 4_096, 300
 MOST_REASONING_TOKENS, LEAST_REASONING_TOKENS = 16_384, 2_000
 # Models in "json" mode, such as the embedded one, write a single short tool call.
 TOKENS_OF_A_CALL = 220
-# Repeats of one request: with the parameter's other name, a smaller value, the shortest answer.
+# How the schema of an answer is asked for: the parameter, and two values of its type.
+FORMAT, SCHEMA, OBJECT = "response_format", "json_schema", "json_object"
+USUAL_IN_JSON_MODE: Mapping[str, float] = MappingProxyType({"temperature": 0.0})
+# Only these two statuses are about the content of the request.
+OF_CONTENT = (400, 422)
+# Repeats of one request: with the parameter's other name, a smaller value, the shortest answer, or
+# without what was refused.
 MOST_TRIES = 3
 
 # Request members that the `extra` of an assistant may not set, and the setting to use instead; ""
@@ -170,11 +176,16 @@ class AnswerLimit:
         name: the request parameter, `max_tokens` or `max_completion_tokens`.
         most: the largest value that the endpoint accepts; None until it has refused one.
         answered: the sampling settings, as text, with which the model has answered.
+        takes_schema: whether a schema is sent as OpenAI takes it; False: beside "json_object", as
+            older servers do.
+        usual: sampling settings in "json" mode, where nobody set any; without those it refused.
     """
 
     name: str = MAX_TOKENS
     most: int | None = None
     answered: set[str] = field(default_factory=set)
+    takes_schema: bool = True
+    usual: Mapping[str, float] = field(default_factory=lambda: USUAL_IN_JSON_MODE)
     _refused: set[str] = field(default_factory=set)
 
     @classmethod
@@ -187,6 +198,29 @@ class AnswerLimit:
         """The limit as a member of the request body."""
         return {self.name: tokens if self.most is None else min(tokens, self.most)}
 
+    def in_its_form(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The body with the schema of its answer in the form that the endpoint takes."""
+        wanted = body.get(FORMAT)
+        if self.takes_schema or not wanted or wanted.get("type") != SCHEMA:
+            return body
+        return {**body, FORMAT: {"type": OBJECT, "schema": wanted[SCHEMA]["schema"]}}
+
+    def repeats(self, error: ModelStatusError, body: Mapping[str, Any], own: set[str]) -> bool:
+        """Learn from a refused request; True if repeating it in another form may help.
+
+        Args:
+            body: the request, as it was sent.
+            own: names of the `usual` members in it.
+        """
+        named = set(re.findall(r"\w+", str(error)))
+        if {FORMAT, SCHEMA, OBJECT} <= named and SCHEMA in body.get(FORMAT, {}).values():
+            self.takes_schema = False  # the server of llama-cpp-python says so with HTTP 500
+            return True
+        if error.status not in OF_CONTENT or named.isdisjoint(own):
+            return False
+        self.usual = {name: self.usual[name] for name in self.usual.keys() - named}
+        return True
+
     def after(self, error: ModelStatusError, name: str, sent: int) -> int | None:
         """Learn from a refused request.
 
@@ -198,8 +232,7 @@ class AnswerLimit:
             The value to repeat the request with, under the new `name`; None if repeating it would
             not help.
         """
-        # Only these two statuses are about the content of the request.
-        if error.status not in (400, 422):
+        if error.status not in OF_CONTENT:
             return None
         text = str(error)
         if isinstance(error, ContextLengthError):

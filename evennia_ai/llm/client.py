@@ -365,9 +365,11 @@ class UnifiedLLMClient:
         tries_left = MOST_TRIES
         while True:
             name, limit_body, echoed = limit.name, limit.as_body(tokens), self._echoes.wanted
+            usual = {} if self.supports_tools else limit.usual
+            body = limit.in_its_form({**usual, **with_echoes(call.body, echoed), **limit_body})
             timeout = max(0.0, ends_at - self._reactor.seconds())
             try:
-                posted = self.transport.post({**with_echoes(call.body, echoed), **limit_body})
+                posted = self.transport.post(body)
                 call.payment.sent(posted)
                 answer: bytes = await posted.addTimeout(timeout, self._reactor)
                 return answer
@@ -378,6 +380,8 @@ class UnifiedLLMClient:
                     raise
                 tries_left -= 1
                 if self._echoes.after(error, echoed):
+                    continue
+                if limit.repeats(error, body, usual.keys() - call.body.keys()):
                     continue
                 fewer = limit.after(error, name, limit_body[name])
                 if fewer is None:

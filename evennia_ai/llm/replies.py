@@ -39,6 +39,7 @@ MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
 # Mistral accepts no other ids of tool calls, and all other services accept these too.
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
+_NAMESPACE = re.compile(r"\A(?:functions\.|default_api[.:])")
 _WITHOUT_IDS = ("user", "system")
 
 
@@ -56,7 +57,7 @@ def native_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> di
 def json_request(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> dict[str, Any]:
     """The body for a model whose output a JSON schema constrains to one of the tool calls."""
     # Chat templates of small models often accept only alternating user and assistant messages.
-    body: dict[str, Any] = {"messages": alternating(as_fallback(messages)), "temperature": 0.0}
+    body: dict[str, Any] = {"messages": alternating(as_fallback(messages))}
     if tools:
         choices = {"anyOf": [as_choice(tool) for tool in tools]}
         schema = {"name": "action", "strict": True, "schema": choices}
@@ -120,8 +121,8 @@ def _with_short_ids(message: Message) -> Message:
 
 
 def _plain_name(name: str) -> str:
-    """The name of a tool, without what servers of gpt-oss leave around it."""
-    return name.partition("<|")[0].strip().removeprefix("functions.")
+    """The name of a tool, without what servers of gpt-oss and Gemini leave around it."""
+    return _NAMESPACE.sub("", name.partition("<|")[0].strip())
 
 
 def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:

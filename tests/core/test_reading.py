@@ -139,7 +139,7 @@ def test_arguments(found: object, given_: object) -> None:
         ("are not valid JSON", "{"),
         ("are not valid JSON", "[" * 5_000),
         ("are not valid JSON", '{"a": ' + "9" * 5_000 + "}"),
-        ("are not a JSON object", "[]"),
+        ("are not a JSON object", "[1]"),
         ("are not a JSON object", None),
         ("hold NaN", '{"a": NaN}'),
         ("hold a number that is none", '{"a": 1e999}'),

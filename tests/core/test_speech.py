@@ -32,6 +32,8 @@ HELLO = {"message": "hello"}
         pytest.param("say", HELLO,
                      '<tool_call>{"name":"say","arguments":{"message":"hello"}}</tool_call>',
                      id="in a tag"),
+        pytest.param("say", {"message": "Hm.\nYes."},
+                     '{"tool":"say","args":{"message":"Hm.\nYes."}}', id="a bare line break"),
         pytest.param("noop", {}, '{"tool":"noop"}', id="without arguments"),
         pytest.param("noop", {}, '{"tool":"noop","parameters":null}', id="null arguments"),
         pytest.param("noop", {}, '{"tool":"noop","parameters":""}', id="empty arguments"),

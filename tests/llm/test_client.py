@@ -22,6 +22,7 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 from evennia_ai.llm.answer_limits import RESERVED_MEMBERS, Generation
+from evennia_ai.llm.check import PROBE
 from evennia_ai.llm.client import UnifiedLLMClient, provider_headers
 from evennia_ai.llm.rate_limits import RateLimitInfo
 from evennia_ai.llm.scripted import ScriptedModel
@@ -183,6 +184,50 @@ def test_what_a_setting_asks_for_and_is_refused_is_laid_to_that_setting(
     told = text.rstrip(".")
     assert f"{told}; its setting {setting} asks for that: change or remove it" == str(refused)
     assert (True, True, "") == (refused.is_of_service, refused.may_lock, refused.trouble)
+
+
+def test_a_temperature_that_nobody_set_is_left_out_once_it_was_refused() -> None:
+    """In "json" mode it is 0; models that think refuse any, and the game says so for itself."""
+    bench = Bench(ModelStatusError(400, NO_TEMPERATURE), FINE, FINE, tool_mode="json")
+    for _ in range(2):
+        bench.ask()
+    sent = [body.get("temperature") for body in bench.transport.bodies]
+    assert ([0.0, None, None], 0) == (sent, bench.failures)
+
+
+def test_a_schema_is_sent_in_the_older_form_once_the_newer_was_refused() -> None:
+    """The server of llama-cpp-python knows a schema beside "json_object", and answers HTTP 500."""
+    said = (
+        "1 validation error: {'type': 'literal_error', 'loc': ('body', 'response_format', 'type'),"
+        " 'msg': \"Input should be 'text' or 'json_object'\", 'input': 'json_schema'}"
+    )
+    bench = Bench(ModelStatusError(500, said), FINE, FINE, tool_mode="json")
+    for _ in range(2):
+        bench.ask(tools=(PROBE,))
+    first, *later = (body["response_format"] for body in bench.transport.bodies)
+    older = {"type": "json_object", "schema": first["json_schema"]["schema"]}
+    assert ([older, older], 0) == (later, bench.failures)
+
+
+def test_a_schema_that_is_refused_in_the_older_form_is_not_sent_again() -> None:
+    said = "response_format must be json_object, not json_schema"
+    bench = Bench(*[ModelStatusError(400, said)] * 2, tool_mode="json")
+    _, (failure,) = bench.ask(tools=(PROBE,))
+    assert said == str(failure.value)
+    assert 2 == len(bench.transport.bodies)
+
+
+@pytest.mark.parametrize(
+    ("status", "options"),
+    [
+        pytest.param(400, {"generation": Generation(temperature=0.5)}, id="one that was set"),
+        pytest.param(403, {}, id="another status"),
+    ],
+)
+def test_other_temperatures_are_sent_once(status: int, options: dict[str, Any]) -> None:
+    bench = Bench(ModelStatusError(status, NO_TEMPERATURE), tool_mode="json", **options)
+    assert status == bench.fails().status
+    assert 1 == len(bench.transport.bodies)
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,12 @@ def test_text_is_read_from_every_shape_of_content(content: Any, expected: str) -
         (_function({"message": "hi"}), ToolCall("new0", "say", {"message": "hi"})),
         (_function(""), ToolCall("new0", "say", {})),
         (_function(None), ToolCall("new0", "say", {})),
+        (_function('"{\\"message\\": \\"hi\\"}"'), ToolCall("new0", "say", {"message": "hi"})),
+        (_function('{"message": "h\ni"}'), ToolCall("new0", "say", {"message": "h\ni"})),
+        (_function([]), ToolCall("new0", "say", {})),
+        (_function("[]"), ToolCall("new0", "say", {})),
+        (_function('"hi"'),
+         ToolCall("new0", "say", problem="the arguments of say are not a JSON object")),
         (_function('{"message": "h'),
          ToolCall("new0", "say", problem="the arguments of say are not valid JSON")),
         (_function("[" * 100_000),
@@ -187,7 +193,10 @@ def test_a_call_in_the_older_form_is_read() -> None:
     assert calls == parse_reply(_body(both), "native", _numbered()).tool_calls
 
 
-@pytest.mark.parametrize("name", ["functions.say", "say<|channel|>commentary", " say "])
+@pytest.mark.parametrize(
+    "name",
+    ["functions.say", "say<|channel|>commentary", " say ", "default_api.say", "default_api:say"],
+)
 def test_the_name_of_a_tool_is_read_without_marks(name: str) -> None:
     (call,) = parse_reply(
         _calls({"function": {"name": name, "arguments": "{}"}}), "native"

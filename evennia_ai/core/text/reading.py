@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -56,10 +57,13 @@ def _reject_constant(name: str) -> None:
     raise UnreadableError(f"hold {name}, which is not a JSON number")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_constant_as_none)
+# Many models write line breaks into a string as they are; what such a string says is clear.
+_DECODER = json.JSONDecoder(parse_constant=_constant_as_none, strict=False)
 # int() refuses numbers of thousands of digits, and with one the whole text would be lost.
-_LONG_NUMBER_DECODER = json.JSONDecoder(parse_constant=_constant_as_none, parse_int=_short_integer)
-_STRICT_DECODER = json.JSONDecoder(parse_constant=_reject_constant)
+_LONG_NUMBER_DECODER = json.JSONDecoder(
+    parse_constant=_constant_as_none, parse_int=_short_integer, strict=False
+)
+_ARGUMENTS_DECODER = json.JSONDecoder(parse_constant=_reject_constant, strict=False)
 
 
 class JsonText:
@@ -192,22 +196,28 @@ def int_up_to(value: object, most: int) -> int | None:
 def plain_arguments(given: object) -> dict[str, Any]:
     """The arguments of a call, given as JSON text or as an object, as plain finite values.
 
+    Some services write the text as JSON once more, and others an empty list for an empty object.
+
     Raises:
         UnreadableError: they are not an object, or beyond the bounds.
     """
     if isinstance(given, str):
         if len(given) > LONGEST_ARGUMENTS:
             raise BeyondBoundsError("are too long")
-        given = _parse_strictly(given)
+        given = _parse_arguments(given)
+        with suppress(UnreadableError):
+            given = _parse_arguments(given) if isinstance(given, str) else given
+    if given == []:
+        return {}
     if not isinstance(given, dict):
         raise UnreadableError("are not a JSON object")
     _check_size(given)
     return {few_marks(name): _plain(value) for name, value in given.items()}
 
 
-def _parse_strictly(text: str) -> Any:
+def _parse_arguments(text: str) -> Any:
     try:
-        return _STRICT_DECODER.decode(text)
+        return _ARGUMENTS_DECODER.decode(text)
     except UnreadableError:
         raise
     except (ValueError, RecursionError):
