@@ -13,7 +13,7 @@ from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.naming import called, name_before
+from evennia_ai.operations.naming import begun, called, knows_key, name_before
 
 # The prefix of accounts in Evennia's own commands.
 PLAYER = "*"
@@ -49,7 +49,7 @@ class CmdPage(default_cmds.MuxCommand):
             self.character.msg("Only players can page.")
             return
         names, message = self._split()
-        meant = {name: self._find(name) for name in names}
+        meant = {name: self._find_begun(name) for name in names}
         others = [name.removeprefix(PLAYER) for name, script in meant.items() if script is None]
         if not names or not message:
             self._pass_on(self._rest())
@@ -92,6 +92,18 @@ class CmdPage(default_cmds.MuxCommand):
         """The assistant with this name, which takes precedence over a player of the same name."""
         script = None if name.startswith(PLAYER) else operations.assistant_for(name, self.caller)
         return script if script is not None and script.obj is not None else None
+
+    def _find_begun(self, name: str) -> Any:
+        """The same; the beginning of a name is enough if it is that of no other and no player."""
+        script = self._find(name)
+        if (
+            script is not None
+            or AccountDB.objects.filter(username__istartswith=name.removeprefix(PLAYER)).exists()
+        ):
+            return script
+        known = [each for each in operations.list_assistants() if knows_key(each, self.caller)]
+        near = [each for each in begun(name, self.caller, known) if each.obj is not None]
+        return near[0] if len(near) == 1 else None
 
     def _tell_of_player(self, name: str, script: AssistantScript) -> None:
         """Tell the caller how to page a player of the same name, if there is one."""
