@@ -8,12 +8,13 @@ from typing import Any
 from evennia import default_cmds
 from evennia.accounts.models import AccountDB
 from evennia.commands.cmdhandler import cmdhandler
+from evennia.objects.models import ObjectDB
 
 from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.naming import begun, called, knows_key, name_before
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT, begun, called, knows_key, name_before
 
 # The prefix of accounts in Evennia's own commands.
 PLAYER = "*"
@@ -21,6 +22,14 @@ PLAYER = "*"
 
 def _account_called(name: str) -> Any:
     return AccountDB.objects.filter(username__iexact=name.strip()).first()
+
+
+def _begins_a_player(name: str) -> bool:
+    """True for the beginning of the name of a player's account or of a played character."""
+    accounts = AccountDB.objects.filter(username__istartswith=name)
+    players = accounts.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
+    played = ObjectDB.objects.filter(db_account__isnull=False, db_key__istartswith=name)
+    return bool(players) or any(getattr(each, "assistant_script", None) is None for each in played)
 
 
 class CmdPage(default_cmds.MuxCommand):

@@ -97,13 +97,16 @@ class TestOurs(PageTest):
         self.type(self.tom, "page otto = hello")
         assert "You paged Otto Gray with: 'hello'." in lines_shown()
         assert ["hello"] == [each.heard.body for each in script.work.decisions.newest()]
+        operations.give_account(script)  # which is not a player's
+        self.type(self.tom, "page otto = and now?")
+        assert 2 == len(script.work.decisions.newest())
         self.make("Otto Black")
         player = create_account("Grayson", "", "dunnock-lane-41")
         self.addCleanup(player.delete)
-        for name in ("otto", "gray"):
+        for name in ("otto", "gray", "*otto"):
             with self.subTest(name=name):
                 self.type(self.tom, f"page {name} = are you there?")
-                assert 1 == len(script.work.decisions.newest())
+                assert 2 == len(script.work.decisions.newest())
 
     def test_who_pages_reads_what_was_paged(self) -> None:
         self.type(self.tom, "page ada = hello")

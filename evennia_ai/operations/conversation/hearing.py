@@ -283,11 +283,11 @@ def _silent_channels(script: AssistantScript) -> str:
     heard_on = {each.heard.place for each in traces if each.heard.source is CHANNEL}
     channels = ChannelDB.objects.get_subscriptions(script.obj)
     kinds = {each.key: _bare_sender(each) for each in channels if each.key not in heard_on}
-    told = ", ".join(f"{key} ({kind})" for key, kind in sorted(kinds.items()) if kind)
-    if not told:
+    silent = ", ".join(f"{key} ({kind})" for key, kind in sorted(kinds.items()) if kind)
+    if not silent:
         return ""
     return (
-        f"{script.key} seems to hear nothing on {told}: the class there has a msg of its own, "
+        f"{script.key} seems to hear nothing on {silent}: the class there has a msg of its own, "
         "which calls neither its parent's nor the hook of listeners. What to do: let it send with "
         "listener.channel_msg(message, self, senders=senders, **kwargs)."
     )
