@@ -105,10 +105,7 @@ class CmdPage(default_cmds.MuxCommand):
     def _find_begun(self, name: str) -> Any:
         """The same; the beginning of a name is enough if it is that of no other and no player."""
         script = self._find(name)
-        if (
-            script is not None
-            or AccountDB.objects.filter(username__istartswith=name.removeprefix(PLAYER)).exists()
-        ):
+        if script is not None or name.startswith(PLAYER) or _begins_a_player(name):
             return script
         known = [each for each in operations.list_assistants() if knows_key(each, self.caller)]
         near = [each for each in begun(name, self.caller, known) if each.obj is not None]
