@@ -75,7 +75,7 @@ SMALL: dict[str, tuple[str, ...]] = {
         *("models.access_token", "models.card_file", "models.question", "models.tool_pin"),
     ),
     "a page, a command, a night's step: one of many alike": (
-        *("commands.address", "consolidation.scoring", "web.pages.live", "web.pages.questions"),
+        *("consolidation.scoring", "web.pages.live", "web.pages.questions"),
     ),
     "rooms or packages that must not know each other share it": (
         *("core.hearing.staleness", "core.text.web_addresses", "models.keys"),

@@ -178,7 +178,7 @@ PARSERS: dict[str, Parser] = {
     "core.forgetting.summary_without": lambda t: forgetting.summary_without(
         t[: compaction.LONGEST_SUMMARY] + " Ada", _NAME
     ),
-    "core.calling.is_addressed": lambda t: calling.is_addressed(t, ("Ada",)),
+    "core.calling.mention_of": lambda t: calling.mention_of(t, ("Ada",)),
     "core.calling.call_of": lambda t: calling.call_of(t, ("Ada",)),
     "core.calling.is_named": lambda t: calling.is_named(t, ("Ada",)),
     "core.calling.is_for_another": lambda t: calling.is_for_another(t, ("Ada",), ("Tom",)),

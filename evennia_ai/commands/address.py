@@ -7,9 +7,10 @@ from evennia.commands.cmdhandler import CMD_NOMATCH
 from evennia.commands.command import Command
 from evennia.utils.utils import list_to_string, string_suggestions
 
-from evennia_ai.core.hearing.calling import begins_with_address
-from evennia_ai.core.typed_objects import Being
-from evennia_ai.operations.naming import called
+from evennia_ai.core.hearing.calling import NameCall, mention_of
+from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.messages.lines import literal
+from evennia_ai.operations.naming import called, is_character, name_of
 
 
 class CmdAddress(Command):
@@ -42,15 +43,35 @@ class CmdAddress(Command):
 def say_to_assistant(caller: Being, line: str, session: object = None) -> bool:
     """Say a line if it begins with @ and the name of an assistant in the room.
 
+    The first word of a longer name is enough, unless somebody else in the room is called so.
+
     Returns:
-        Whether it was said.
+        Whether it was said, or the caller was asked which assistant is meant.
     """
     room, words = getattr(caller, "location", None), line.strip()
     if room is None or not words.startswith("@"):
         return False
-    bodies = [being for being in room.contents if getattr(being, "assistant_script", None)]
-    if not any(begins_with_address(words, called(body, caller)) for body in bodies):
+    calls = {being: _call(words, being, caller) for being in room.contents}
+    strongest = max(calls.values(), default=NameCall.NONE)
+    called_so = [being for being, call in calls.items() if call and call is strongest]
+    assistants = [being for being in called_so if _is_assistant(being)]
+    if not assistants:
         return False
-    # By the game's own `say`, so that its locks and hooks apply.
-    caller.execute_cmd(f"say {words}", session=session)
+    if strongest is NameCall.LAST and len(called_so) > 1:
+        which = list_to_string([f"@{name_of(each, caller)}" for each in assistants], endsep="or")
+        caller.msg(literal(f"Others here are called so, too. Type the whole name: {which}"))
+    else:
+        # By the game's own `say`, so that its locks and hooks apply.
+        caller.execute_cmd(f"say {words}", session=session)
     return True
+
+
+def _is_assistant(being: GameObject) -> bool:
+    return getattr(being, "assistant_script", None) is not None
+
+
+def _call(line: str, being: GameObject, caller: Being) -> NameCall:
+    """The strength with which a line begins with the @name of somebody."""
+    if being == caller or not (is_character(being) or _is_assistant(being)):
+        return NameCall.NONE
+    return mention_of(line, called(being, caller), is_first=True)

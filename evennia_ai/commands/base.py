@@ -19,7 +19,7 @@ from evennia_ai.commands.tables import broken_rows
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
-from evennia_ai.operations.naming import called, knows_key, name_before
+from evennia_ai.operations.naming import begun, called, knows_key, name_before
 from evennia_ai.operations.result import number_of as whole_number
 from evennia_ai.operations.rights import ACTS, Right, find_all_allowed, is_staff, refusal, seen
 from evennia_ai.operations.rights.private_words import PrivateView
@@ -242,6 +242,8 @@ class AssistantCommand(default_cmds.MuxCommand):
         """
         if name.strip():
             script = operations.assistant_for(name, self.caller, operations.find_assistant)
+            if script is None and len(near := begun(name, self.caller, self._visible())) == 1:
+                return near[0]
             if script is None:
                 message = f"There is no assistant named {name.strip()}.{self._suggestions(name)}"
                 self.show_usage(f"{message} {self._choices()}")
@@ -304,7 +306,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             return script, rest
         first, _, more = line.partition(" ")
         if first.casefold() not in ("", *verbs):
-            return self.pick(first), ""
+            return self.pick(first), more.strip()
         script, more = self.split_name(more)
         return (script, f"{first} {more}".strip()) if script is not None else (self.pick(""), line)
 

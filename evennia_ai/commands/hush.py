@@ -11,7 +11,7 @@ from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.conversation.listening import MINUTES, MOST_MINUTES
-from evennia_ai.operations.naming import called, found_by_game, knows_key
+from evennia_ai.operations.naming import begun, found_by_game, names_for
 
 MINUTE_WORDS = ("m", "min", "mins", "minute", "minutes")
 
@@ -75,6 +75,7 @@ class CmdHush(AssistantCommand):
         if not matches:
             beings = found_by_game(self.caller, name, [script.obj for script in here])
             matches = [script for script in here if script.obj in beings]
+        matches = matches or begun(name, self.caller, here)
         if len(matches) == 1:
             return matches[0]
         there = ", ".join(literal(self.name_of(script)) for script in here)
@@ -94,6 +95,4 @@ class CmdHush(AssistantCommand):
 
 
 def _names(script: AssistantScript, person: Being) -> list[str]:
-    known = called(script.obj, person)
-    own = (script.key, *script.obj.aliases.all()) if knows_key(script, person) else ()
-    return [name.casefold() for name in (*own, *known)]
+    return [name.casefold() for name in names_for(script, person)]

@@ -8,12 +8,13 @@ from typing import Any
 from evennia import default_cmds
 from evennia.accounts.models import AccountDB
 from evennia.commands.cmdhandler import cmdhandler
+from evennia.objects.models import ObjectDB
 
 from evennia_ai import operations
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
-from evennia_ai.operations.naming import called, name_before
+from evennia_ai.operations.naming import BODY_OF_ACCOUNT, begun, called, knows_key, name_before
 
 # The prefix of accounts in Evennia's own commands.
 PLAYER = "*"
@@ -21,6 +22,14 @@ PLAYER = "*"
 
 def _account_called(name: str) -> Any:
     return AccountDB.objects.filter(username__iexact=name.strip()).first()
+
+
+def _begins_a_player(name: str) -> bool:
+    """True for the beginning of the name of a player's account or of a played character."""
+    accounts = AccountDB.objects.filter(username__istartswith=name)
+    players = accounts.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
+    played = ObjectDB.objects.filter(db_account__isnull=False, db_key__istartswith=name)
+    return bool(players) or any(getattr(each, "assistant_script", None) is None for each in played)
 
 
 class CmdPage(default_cmds.MuxCommand):
@@ -49,7 +58,7 @@ class CmdPage(default_cmds.MuxCommand):
             self.character.msg("Only players can page.")
             return
         names, message = self._split()
-        meant = {name: self._find(name) for name in names}
+        meant = {name: self._find_begun(name) for name in names}
         others = [name.removeprefix(PLAYER) for name, script in meant.items() if script is None]
         if not names or not message:
             self._pass_on(self._rest())
@@ -92,6 +101,15 @@ class CmdPage(default_cmds.MuxCommand):
         """The assistant with this name, which takes precedence over a player of the same name."""
         script = None if name.startswith(PLAYER) else operations.assistant_for(name, self.caller)
         return script if script is not None and script.obj is not None else None
+
+    def _find_begun(self, name: str) -> Any:
+        """The same; the beginning of a name is enough if it is that of no other and no player."""
+        script = self._find(name)
+        if script is not None or name.startswith(PLAYER) or _begins_a_player(name):
+            return script
+        known = [each for each in operations.list_assistants() if knows_key(each, self.caller)]
+        near = [each for each in begun(name, self.caller, known) if each.obj is not None]
+        return near[0] if len(near) == 1 else None
 
     def _tell_of_player(self, name: str, script: AssistantScript) -> None:
         """Tell the caller how to page a player of the same name, if there is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from evennia.commands.cmdsethandler import import_cmdset
 from evennia.objects.models import ObjectDB
 from evennia.scripts.models import ScriptDB
 from evennia.utils.search import search_object
+from evennia.utils.utils import string_partial_matching
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.lookalikes import mistaken_for, outlines, voice_of_game
@@ -28,6 +29,7 @@ from evennia_ai.runtime import names
 from evennia_ai.runtime.names import called as called
 from evennia_ai.runtime.names import found_by_game as found_by_game
 from evennia_ai.runtime.names import is_called as is_called
+from evennia_ai.runtime.names import is_character as is_character
 from evennia_ai.runtime.names import name_of as name_of
 from evennia_ai.runtime.rights import knows_key as knows_key
 from evennia_ai.runtime.rights import name_before as name_before
@@ -140,6 +142,22 @@ def assistant_for(
             return matching[0] if len(matching) == 1 else None
     bodies = names.found_by_game(eyes, name, [script.obj for script in here])
     return next((script for script in here if [script.obj] == bodies), None)
+
+
+def names_for(script: AssistantScript, person: Being) -> tuple[str, ...]:
+    """The names by which a person may call an assistant, its own first if the person knows them."""
+    own = names_of(script) if knows_key(script, person) else ()
+    seen = called(script.obj, names.eyes_of(person)) if script.obj is not None else ()
+    return tuple(dict.fromkeys((*own, *seen)))
+
+
+def begun(name: str, person: Being, scripts: Iterable[AssistantScript]) -> list[AssistantScript]:
+    """The assistants of which a name has words that begin so, as in Evennia's own searches."""
+    return [
+        script
+        for script in scripts
+        if string_partial_matching(list(names_for(script, person)), name.strip())
+    ]
 
 
 def owner_of_name(

@@ -7,12 +7,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.core.hearing.calling import (
-    begins_with_address,
-    is_addressed,
+    NameCall,
     is_for_another,
+    mention_of,
     without_address,
 )
 from tests.core.samples import ADA, ANY_TEXT, POSING_TEXT
+
+
+def is_addressed(body: str, names: tuple[str, ...]) -> bool:
+    return mention_of(body, names) is NameCall.FIRST
+
+
+def begins_with_address(line: str, names: tuple[str, ...]) -> bool:
+    return mention_of(line, names, is_first=True) is NameCall.FIRST
+
+
+@pytest.mark.parametrize(
+    ("expected", "body"),
+    [
+        pytest.param(NameCall.FIRST, "@otto gray, hello", id="the whole name"),
+        pytest.param(NameCall.LAST, "@Otto hello", id="its first word"),
+        pytest.param(NameCall.LAST, "what is this, @otto?", id="it, at the end"),
+        pytest.param(NameCall.NONE, "@ottoline hello", id="a longer word"),
+        pytest.param(NameCall.NONE, "@gray hello", id="its last word"),
+        pytest.param(NameCall.NONE, "@old hello", id="an article of another name"),
+    ],
+)
+def test_the_first_word_is_a_weaker_mention(expected: NameCall, body: str) -> None:
+    assert expected is mention_of(body, ("Otto Gray", "Old Keeper"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "other"),
+    [
+        pytest.param(True, "Otto", id="somebody of that very name"),
+        pytest.param(False, "Otto Blau", id="another with that first word"),
+        pytest.param(False, "Tom", id="somebody else"),
+    ],
+)
+def test_a_mention_by_the_first_word_is_for_who_is_called_just_that(
+    expected: bool, other: str
+) -> None:
+    assert expected is is_for_another("@otto hello", ("Otto Gray",), (other,))
+    assert is_for_another("@otto hello", ("Edda",), (other,))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evennia_ai.core.hearing.calling import NameCall, call_of, is_addressed, is_named
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_named, mention_of
 from evennia_ai.core.hearing.perception import (
     STRANGER,
     ChannelConfig,
@@ -278,11 +278,11 @@ def test_no_text_makes_what_only_metadata_can(
     verdict = classify(heard, ear, STRANGER)
     assert verdict.rule not in (3, 5, 6)
     if verdict.outcome is Outcome.TRIGGER and verdict.name != "room_message":
-        assert is_addressed(body, ear.names) or call_of(body, ear.names) is not NameCall.NONE
+        assert mention_of(body, ear.names) or call_of(body, ear.names)
 
 
 def _naming(body: str, ear: Ear) -> tuple[bool, NameCall, bool]:
-    return is_addressed(body, ear.names), call_of(body, ear.names), is_named(body, ear.names)
+    return mention_of(body, ear.names), call_of(body, ear.names), is_named(body, ear.names)
 
 
 @given(HEARD, EARS, STANDINGS, POSING_TEXT, POSING_TEXT)

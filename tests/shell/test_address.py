@@ -65,6 +65,29 @@ class TestAddress(HearingTest):
                 (shown,) = self.tom.seen
                 assert shown.startswith(f"Command '{line}' is not available.")
 
+    def test_the_first_word_of_a_name_is_enough(self) -> None:
+        """As with `say Otto, hello`, unless somebody else there is called so."""
+        script, otto = self.make("Otto Gray", location=self.room1)
+        self.type(self.tom, "@otto hello")
+        assert 'Tom says, "@otto hello"' == self.mira.seen[0]
+        assert "direct_address" == script.work.decisions.newest()[0].verdict.name
+        for key, class_path in (
+            ("Otto Lund", "tests.shell.people.Person"),
+            ("Otto", "tests.shell.people.Person"),
+        ):
+            with self.subTest(other=key):
+                other = create_object(class_path, key=key, location=self.room1)
+                self.forget()
+                self.type(self.tom, "@otto hello")
+                assert [] == self.mira.seen
+                other.delete()
+        self.make("Otto Black", location=self.room1)
+        self.forget()
+        self.type(self.tom, "@otto hello")
+        which = "@Otto Gray or @Otto Black"
+        assert [f"Others here are called so, too. Type the whole name: {which}"] == self.tom.seen
+        assert otto.location == self.room1
+
     def test_a_slip_is_answered_with_what_was_meant(self) -> None:
         """Our handling of unknown commands keeps Evennia's suggestions."""
         self.type(self.tom, "whispr Ada = hello")

@@ -2,10 +2,14 @@
 
 from typing import Any
 
+from evennia.comms.comms import DefaultChannel
+from evennia.utils.create import create_channel
+
 from evennia_ai import operations
 from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.llm.scripted import completion
+from evennia_ai.operations.conversation.hearing import check_hearing
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump
@@ -283,3 +287,46 @@ class TestCommand(ChannelTest):
         self.public.locks.add("listen:perm(Builder)")
         assert "may not listen to Public" in self.channel_command("ada public = trigger")
         assert {} == state.read(self.ada_script, "channel_configs")
+
+
+class BareChannel(DefaultChannel):
+    """A channel of a game that sends bare lines by itself."""
+
+    def msg(self, message: str, senders: Any = None, **kwargs: Any) -> None:
+        for listener in self.subscriptions.all():
+            listener.msg(f"[{self.key}] {senders}: {message}")
+
+
+class HookedChannel(BareChannel):
+    """The same, through Evennia's hook of the listeners."""
+
+    def msg(self, message: str, senders: Any = None, **kwargs: Any) -> None:
+        for listener in self.subscriptions.all():
+            listener.channel_msg(message, self, senders=senders, **kwargs)
+
+
+class TestOwnMsg(HearingTest):
+    """A channel class of the game with its own `msg`."""
+
+    def make_channel(self, kind: type) -> Any:
+        channel = create_channel("Trade", typeclass=f"{__name__}.{kind.__name__}")
+        self.addCleanup(channel.delete)
+        channel.connect(self.ada)
+        self.addCleanup(channel.disconnect, self.ada)
+        return channel
+
+    def test_check_tells_of_one_that_reaches_no_listener(self) -> None:
+        channel = self.make_channel(BareChannel)
+        found = check_hearing(self.ada_script, {})
+        assert not found.ok
+        assert f"nothing on Trade ({__name__}.BareChannel)" in found.message
+        channel.msg("@ada hello", senders=self.account)
+        assert "direct_address" not in [
+            each.verdict.name for each in self.ada_script.work.decisions.newest()
+        ]
+
+    def test_one_that_sends_as_check_says_is_heard(self) -> None:
+        channel = self.make_channel(HookedChannel)
+        channel.msg("@ada hello", senders=self.account)
+        assert "2 direct_address trigger" == self.judged()
+        assert "Trade" not in check_hearing(self.ada_script, {}).message

@@ -84,6 +84,15 @@ class TestWrongly(TypingTest):
             with self.subTest(line):
                 assert self.assistant(line).startswith(expected)
 
+    def test_the_beginning_of_a_name_is_enough(self) -> None:
+        """What follows the beginning of a name counts too; if it fits two, nothing is guessed."""
+        self.make("Otto Gray")
+        whole = self.assistant("config Otto Gray tick_rate")
+        assert "tick_rate" in whole
+        assert whole == self.assistant("config otto tick_rate")
+        self.make("Otto Black")
+        assert self.assistant("status otto").startswith("There is no assistant named otto.")
+
     def test_every_word_that_is_meant_exists(self) -> None:
         """Some are Evennia's own commands."""
         meant = {line.split()[0] for line in CmdAssistant.meant.values()}

@@ -83,6 +83,16 @@ class TestCommand(HushTest):
         assert outgoing.is_hushed(brass_script, self.room1)
         assert not outgoing.is_hushed(self.ada_script, self.room1)
 
+    def test_the_beginning_of_a_name_is_enough(self) -> None:
+        script, _ = self.make("Otto Gray")
+        for begun in ("otto", "ott 5", "gray"):
+            with self.subTest(begun=begun):
+                assert "Otto Gray nods" in self.told(self.mira, f"hush {begun}")
+                assert outgoing.is_hushed(script, self.room1)
+                assert "Otto Gray" in self.told(self.mira, "unhush otto")
+        self.make("Otto Black")
+        assert self.told(self.mira, "hush otto").startswith("Which one? Here are: ")
+
     def test_a_name_may_look_like_an_argument(self) -> None:
         script, _ = self.make("Seven 7")
         assert "Seven 7 nods" in self.told(self.mira, "hush seven 7")

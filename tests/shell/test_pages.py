@@ -7,7 +7,7 @@ import pytest
 from evennia.accounts.models import AccountDB
 from evennia.commands.default.comms import CmdPage as StockPage
 from evennia.server.serversession import ServerSession
-from evennia.utils.create import create_object
+from evennia.utils.create import create_account, create_object
 
 from evennia_ai import operations
 from evennia_ai.assistant_account import AssistantAccount
@@ -90,6 +90,22 @@ class TestOurs(PageTest):
         assert ["hello"] == [each.heard.body for each in self.ada_script.work.decisions.newest()]
         self.type(self.tom, "page old timers are the best")
         assert "You paged Old J\u00f6rg with: 'old timers are the best'." in lines_shown()
+
+    def test_the_beginning_of_a_name_is_enough_where_it_is_nobody_elses(self) -> None:
+        script, _ = self.make("Otto Gray")
+        self.type(self.tom, "page otto = hello")
+        assert "You paged Otto Gray with: 'hello'." in lines_shown()
+        assert ["hello"] == [each.heard.body for each in script.work.decisions.newest()]
+        operations.give_account(script)  # which is not a player's
+        self.type(self.tom, "page otto = and now?")
+        assert 2 == len(script.work.decisions.newest())
+        self.make("Otto Black")
+        player = create_account("Grayson", "", "dunnock-lane-41")
+        self.addCleanup(player.delete)
+        for name in ("otto", "gray", "*otto"):
+            with self.subTest(name=name):
+                self.type(self.tom, f"page {name} = are you there?")
+                assert 2 == len(script.work.decisions.newest())
 
     def test_who_pages_reads_what_was_paged(self) -> None:
         self.type(self.tom, "page ada = hello")

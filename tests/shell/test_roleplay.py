@@ -202,9 +202,10 @@ class TestPlayers(RolePlayTest):
 
     def test_why(self) -> None:
         self.ask("say stone giant, hello", says("Yes."))
-        text = self.read(self.tom, "assistant why stone giant full")
-        assert "a stone giant, message 1 of a tall man" in text
-        assert "Golem" not in text
+        for name in ("stone giant", "giant"):
+            text = self.read(self.tom, f"assistant why {name} full")
+            assert "a stone giant, message 1 of a tall man" in text
+            assert "Golem" not in text
 
     def test_what_is_remembered(self) -> None:
         self.ask("say stone giant, hello", says("Yes, what is it, then?"))

@@ -26,6 +26,18 @@ from evennia_ai.core.text.words import QUESTION_MARKS, SENTENCE_ENDS, UNSPACED_E
 ANY_MENTION = re.compile(r"@(?<![\w.@]@)\w")
 
 
+class NameCall(IntEnum):
+    """Strength of a call by name; the stronger call wins the answer."""
+
+    NONE = 0
+    LAST = 1
+    FIRST = 2
+
+
+# A whole name, and the first word of one.
+MENTIONS = (NameCall.FIRST, NameCall.LAST)
+
+
 # ---- mentions: @name ---------------------------------------------------------------------------
 
 
@@ -58,27 +70,31 @@ def one_of(names: tuple[str, ...]) -> str:
 
 
 @lru_cache(maxsize=2048)
-def _mention_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
-    words = one_of(names)
-    return re.compile(rf"@(?<![\w.@]@)(?:{words})(?!@|[-.]?\w)") if words else None
+def _mention_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str] | None, ...]:
+    """Patterns of @ and a whole name, and of @ and the first word of one."""
+    return tuple(
+        re.compile(rf"@(?<![\w.@]@)(?:{words})(?!@|[-.]?\w)") if words else None
+        for words in (one_of(names), "|".join(map(re.escape, short_names(names))))
+    )
 
 
-def is_addressed(body: str, names: tuple[str, ...]) -> bool:
-    """True if a line contains @name as a whole word, in any case and script.
+def mention_of(body: str, names: tuple[str, ...], *, is_first: bool = False) -> NameCall:
+    """The strength of an @name, as a whole word in any case and script.
 
-    Part of a longer word, an e-mail address or a host name (`@ada.org`) does not count.
+    Part of a longer word, an e-mail address or a host name (`@ada.org`) does not count. The first
+    word of a longer name, `@otto` of Otto Gray, is weaker: others may be meant.
+
+    Args:
+        is_first: count it only at the beginning of the line.
     """
     # Most lines have no "@", and folding costs more than this test.
     if "@" not in body:
-        return False
-    pattern = _mention_pattern(names)
-    return pattern is not None and pattern.search(folded(body)) is not None
-
-
-def begins_with_address(line: str, names: tuple[str, ...]) -> bool:
-    """True if a line begins with @name as a whole word, in any case and script."""
-    pattern = _mention_pattern(names)
-    return pattern is not None and pattern.match(folded(line)) is not None
+        return NameCall.NONE
+    text = folded(body)
+    for call, pattern in zip(MENTIONS, _mention_patterns(names), strict=True):
+        if pattern is not None and (pattern.match if is_first else pattern.search)(text):
+            return call
+    return NameCall.NONE
 
 
 def without_address(body: str, names: tuple[str, ...]) -> str:
@@ -93,14 +109,6 @@ def without_address(body: str, names: tuple[str, ...]) -> str:
 
 
 # ---- calls: a name without a sign --------------------------------------------------------------
-
-
-class NameCall(IntEnum):
-    """Strength of a call by name; the stronger call wins the answer."""
-
-    NONE = 0
-    LAST = 1
-    FIRST = 2
 
 
 # Words in front of a name that still count as the beginning: "good evening, Edda".
@@ -298,10 +306,12 @@ def is_for_another(
     mine = call_of(own, names)
     if mine is NameCall.FIRST:
         return False
-    is_meant = is_addressed(own, names)
-    if not is_meant and ANY_MENTION.search(body):
+    mention = mention_of(own, names)
+    if mention is NameCall.NONE and ANY_MENTION.search(body):
         return True
-    mine = NameCall.LAST if is_meant else mine
+    if mention is NameCall.LAST and any(mention_of(body, (name,)) > mention for name in others):
+        return True
+    mine = NameCall.LAST if mention else mine
     text = folded(body)
     called = (
         call_of(body, (name,))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from evennia_ai.core.hearing.calling import NameCall, call_of, is_addressed, is_named, newest_folded
+from evennia_ai.core.hearing.calling import NameCall, call_of, is_named, mention_of, newest_folded
 from evennia_ai.core.hearing.perception import (
     CALLING,
     CHANNEL,
@@ -102,33 +102,32 @@ def _is_captured(heard: Heard, ear: Ear, sender: Standing) -> bool:
 def _is_called(heard: Heard, ear: Ear) -> bool:
     if not ear.enable_addressing:
         return False
-    if "@" in heard.body and heard.source not in UNSPOKEN and is_addressed(heard.body, ear.names):
-        return True
-    call = _bare_call(heard, ear)
+    call = _call(heard, ear)
     return call is NameCall.FIRST or (call is NameCall.LAST and not heard.is_for_another)
 
 
-def _bare_call(heard: Heard, ear: Ear) -> NameCall:
-    """The strength with which a person calls the bare name.
+def _call(heard: Heard, ear: Ear) -> NameCall:
+    """The strength with which anybody calls it by @name, or a person by its bare name.
 
-    On a channel nobody sees who else is listening, so a name at the end is not a call there.
+    On a channel nobody sees who else is listening, so only a whole name counts there, and no bare
+    one at the end.
     """
+    call = NameCall.NONE
+    if "@" in heard.body and heard.source not in UNSPOKEN:
+        call = mention_of(heard.body, ear.names)
     text = newest_folded(heard.body)
     # A substring test first: most lines hold none of its names, and patterns cost more.
     for name in ear.called:
         if name in text:
+            if heard.source in CALLING and not heard.from_assistant:
+                call = max(call, call_of(heard.body, ear.names))
             break
-    else:
-        return NameCall.NONE
-    if heard.from_assistant or heard.source not in CALLING:
-        return NameCall.NONE
-    call = call_of(heard.body, ear.names)
     return NameCall.NONE if call is NameCall.LAST and heard.source is CHANNEL else call
 
 
 def is_unsure(heard: Heard, ear: Ear) -> bool:
     """True for a call that counts only if nobody else is called more strongly."""
-    return _bare_call(heard, ear) is NameCall.LAST
+    return _call(heard, ear) is NameCall.LAST
 
 
 def _is_mention(heard: Heard, ear: Ear, sender: Standing) -> bool:

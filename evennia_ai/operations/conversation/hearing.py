@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import takewhile
 from typing import Any
 
 import evennia
+from evennia.comms.comms import DefaultChannel
+from evennia.comms.models import ChannelDB
 from typing_extensions import TypedDict
 
 from evennia_ai.agent import hearing
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.hearing.perception import Heard
+from evennia_ai.core.hearing.perception import CHANNEL, Heard
 from evennia_ai.core.hearing.rules import RULES
 from evennia_ai.core.hearing.unmarked import Hearing, Hears, listened
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.core.typed_objects import Being, GameObject
+from evennia_ai.core.typed_objects import Being, Channel, GameObject
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.incoming import SPEECH_MARK
 from evennia_ai.operations.result import Result
@@ -246,6 +250,8 @@ def obstacle(script: Assistant) -> str:
 
 
 HOW = "evennia_ai.hear(caller.location, words, caller)"
+# Names of which a channel's own `msg` uses one if it reaches the hooks of listeners.
+HOOKS = frozenset(("super", "channel_msg", "DefaultChannel"))
 WHERE = "docs/hearing.md says more: A game's own say."
 
 
@@ -266,7 +272,35 @@ def check_hearing(script: AssistantScript, own_commands: Mapping[str, str]) -> R
         Hears.UNKNOWN: _unknown(script, own_commands),
         Hears.NOTHING: _deaf(script, lately, own_commands),
     }[lately.hears]
+    if silent := _silent_channels(script):
+        return Result(False, f"{message} {silent}", lately)
     return Result(lately.hears is not Hears.NOTHING, message, lately)
+
+
+def _silent_channels(script: AssistantScript) -> str:
+    """The channels on which it can hear nothing, and what to do; "" if there are none."""
+    traces = script.work.decisions.newest()
+    heard_on = {each.heard.place for each in traces if each.heard.source is CHANNEL}
+    channels = ChannelDB.objects.get_subscriptions(script.obj)
+    kinds = {each.key: _bare_sender(each) for each in channels if each.key not in heard_on}
+    silent = ", ".join(f"{key} ({kind})" for key, kind in sorted(kinds.items()) if kind)
+    if not silent:
+        return ""
+    return (
+        f"{script.key} seems to hear nothing on {silent}: the class there has a msg of its own, "
+        "which calls neither its parent's nor the hook of listeners. What to do: let it send with "
+        "listener.channel_msg(message, self, senders=senders, **kwargs)."
+    )
+
+
+def _bare_sender(channel: Channel) -> str:
+    """The path of a channel's class if its `msg` reaches no hook of listeners, else ""."""
+    for kind in takewhile(lambda each: each is not DefaultChannel, type(channel).__mro__):
+        own = vars(kind).get("msg")
+        code = getattr(inspect.unwrap(own), "__code__", None) if own is not None else None
+        if code is not None and HOOKS.isdisjoint(code.co_names):
+            return f"{kind.__module__}.{kind.__qualname__}"
+    return ""
 
 
 def _names(body: GameObject) -> Iterable[str]:
