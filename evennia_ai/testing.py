@@ -120,15 +120,7 @@ class _Hearing:
 
     def __init__(self) -> None:
         self.messages: dict[Being, list[Message]] = {}
-        self._patches = [self._listening(kind) for kind in (DefaultObject, DefaultAccount)]
-
-    def start(self) -> None:
-        for patch in self._patches:
-            patch.start()
-
-    def stop(self) -> None:
-        for patch in self._patches:
-            patch.stop()
+        self.patches = [self._listening(kind) for kind in (DefaultObject, DefaultAccount)]
 
     def _listening(self, kind: type[Being]) -> Any:
         send, note = kind.msg, self._note
@@ -257,20 +249,16 @@ class AssistantTestMixin(_TestCase):
         """Reset the process's memory and install the scripted model and the clock."""
         super().setUp()
         # The environment overrides our defaults, and the test overrides both.
-        environ = mock.patch.dict(os.environ, {**IN_PROCESS, **os.environ, **self.environ})
-        environ.start()
-        self.addCleanup(environ.stop)
+        self.enterContext(mock.patch.dict(os.environ, {**IN_PROCESS, **os.environ, **self.environ}))
         forget_process()
         self.addCleanup(forget_process)
         self.model = ScriptedModel()
         services.pool().set_transport(services.endpoint(), self.model)
         self.clock = Clock()
-        time = mock.patch.object(AssistantScript, "clock", self.clock)
-        time.start()
-        self.addCleanup(time.stop)
+        self.enterContext(mock.patch.object(AssistantScript, "clock", self.clock))
         self._hearing = _Hearing()
-        self._hearing.start()
-        self.addCleanup(self._hearing.stop)
+        for patch in self._hearing.patches:
+            self.enterContext(patch)
 
     def tearDown(self) -> None:
         """Stop all assistants and cancel model calls that nobody answered."""

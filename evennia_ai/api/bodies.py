@@ -34,7 +34,6 @@ def _refuse_constant(name: str) -> None:
 
 
 def _is_kept(value: object) -> bool:
-    """True if a database can store a value."""
     if isinstance(value, str):
         # PostgreSQL stores no NUL in text, and UTF-8 cannot encode a lone surrogate.
         return "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)

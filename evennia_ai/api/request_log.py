@@ -62,7 +62,6 @@ def _user_name(request: Request) -> str:
 
 
 def _shown(values: Mapping[object, object], is_private: bool) -> dict[str, Any]:
-    """The values of a body, cut and with secrets masked."""
     shown = {
         str(name)[:LONGEST_NAME]: _without_words(value)
         if is_private or name in WORD_FIELDS
@@ -73,7 +72,6 @@ def _shown(values: Mapping[object, object], is_private: bool) -> dict[str, Any]:
 
 
 def _without_words(value: object) -> Any:
-    """Replace every text in a value by its length."""
     if isinstance(value, str):
         return f"({counted(len(value), 'characters')})"
     if isinstance(value, Mapping):

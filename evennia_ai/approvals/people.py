@@ -87,7 +87,6 @@ def listeners(script: Assistant, question: Question) -> list[Any]:
 
 
 def _here(task: str) -> list[Any]:
-    """Accounts online, and those that wait elsewhere for a task."""
     waiting = [way.of_task(task) for way in ELSEWHERE]
     return list(dict.fromkeys((*_online(), *filter(None, waiting))))
 

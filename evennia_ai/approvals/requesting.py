@@ -162,7 +162,6 @@ def _leave_question(waiting: Waiting, waiter: Waiter) -> None:
 
 
 def _time_out(waiting: Waiting, waiter: Waiter) -> None:
-    """End a wait whose time is over."""
     if waiter not in waiting.waiters:
         return
     try:

@@ -47,7 +47,6 @@ def _lockout_text(data: Status) -> str:
 
 
 def _context(tokens: int | None, most: int) -> str:
-    """The size of the last prompt, compared with the model's context."""
     tokens = tokens or 0
     percent = calculate_utilization(tokens, most)
     return f"{tokens:,} of {most:,} tokens in the last prompt: {band(percent).message}"
@@ -62,7 +61,6 @@ def _memory_text(memory: MemorySummary) -> str:
 
 
 def _server_text(server: Mapping[str, Any]) -> str:
-    """The state and number of tools of an MCP server."""
     problem = f", {server['problem']}" if server["problem"] else ""
     count, tools = len(server["held"]), counted(server["tools"], "tools")
     held_text = f", {count} held back (assistant tools held)" if count else ""
@@ -70,14 +68,12 @@ def _server_text(server: Mapping[str, Any]) -> str:
 
 
 def _breaker_text(breaker: Mapping[str, object]) -> str:
-    """A circuit breaker that is not closed, with its last error."""
     wait = breaker["retry_after"]
     until = f", asked again in {ceil(wait)} s" if isinstance(wait, float) and wait else ""
     return f"{breaker['name']} {breaker['state']}{until}: {breaker['last_failure_error']}"
 
 
 def _idle_time(script: AssistantScript) -> str:
-    """The time since the last recorded message."""
     records = script.work.decisions.newest() if script.work is not None else []
     if not records:
         return "-"
@@ -90,7 +86,6 @@ def _model(data: Status) -> str:
 
 
 def _spent(caps: Sequence[CapRow] | None) -> tuple[str, str]:
-    """Today's tokens and money, with their caps."""
     if caps is None:
         return "?", "?"
     today = {row["name"]: row for row in caps}

@@ -74,7 +74,6 @@ class CmdPage(default_cmds.MuxCommand):
             self._pass_on(f"{', '.join(others)} = {message}")
 
     def _split(self) -> tuple[list[str], str]:
-        """The names to page, and the message."""
         if self.switches or not self.args or self.args.strip().isnumeric():
             return [], ""
         if self.rhs is not None:

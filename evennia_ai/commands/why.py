@@ -78,7 +78,6 @@ def read(line: str, now: float) -> WhyRequest:
 
 
 def _without_time(line: str, now: float) -> tuple[str, Span | None]:
-    """Split a time from the end of a line."""
     words = line.split()
     for count in (_AGO_WORDS, _DAY_WORDS):
         if len(words) >= count and (span := span_of(" ".join(words[-count:]), now)) is not None:

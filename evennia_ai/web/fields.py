@@ -129,7 +129,6 @@ def _source(row: SettingRow, keys: Keys) -> str:
 
 
 def _as_typed(schema: JsonSchemaValue, value: object) -> str:
-    """Format a stored value as it would be typed."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:

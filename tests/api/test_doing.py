@@ -114,7 +114,6 @@ class TestAssistants(ApiTest):
         body = {"key": "Edda", "desc": "Grey.", "location": self.room2.dbref, "aliases": ["Ed"]}
         assert 201 == self.call("POST", "assistants/", body).status_code
         script = operations.find_assistant("edda")
-        assert script is not None
         assert ("Grey.", self.room2) == (script.obj.db.desc, script.obj.location)
         changes = {"persona": "Copies charts.", "location": self.room1.key}
         done = self.call("PATCH", "assistants/Edda/", changes)

@@ -42,9 +42,7 @@ class TestHeldTools(ApiTest):
             log=lambda line: None,
             pins=StoredPins(),
         )
-        patch = mock.patch.object(services, "remote_servers", return_value=servers)
-        patch.start()
-        self.addCleanup(patch.stop)
+        self.enterContext(mock.patch.object(services, "remote_servers", return_value=servers))
         self.learn(**described)
 
     def learn(self, **described: str) -> None:

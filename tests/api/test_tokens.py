@@ -43,8 +43,7 @@ class TokenTest(ApiTest):
         return int(self.call(method, path, who=None, headers=headers).status_code)
 
     def listed(self, who: Any = BERIT, path: str = "tokens/") -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self.get(path, who=who)["tokens"]
-        return rows
+        return self.get(path, who=who)["tokens"]
 
 
 class TestStored(TokenTest):

@@ -205,7 +205,6 @@ def test_a_yes_grants_what_is_shown_in_the_question(amount: float, missing: int)
 
 def test_money_is_told_in_dollars() -> None:
     hit = exceeded(standing(2_500_000_000, 2 * 10**9, name="cost_per_day"), 10**9, 0)
-    assert hit is not None
     assert (1.5, 2.0, 0.5) == (hit.used, hit.cap, hit.amount)
 
 

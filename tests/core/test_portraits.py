@@ -40,7 +40,6 @@ def test_what_cannot_be_read(text: str) -> None:
 def test_attributes_are_few_and_each_once() -> None:
     given = ["a", "a", 7, "", *map(str, range(20))]
     portrait = read_portrait(json.dumps({"attributes": given}))
-    assert portrait is not None
     assert ("a", "0", MOST_ATTRIBUTES) == (*portrait.attributes[:2], len(portrait.attributes))
 
 

@@ -178,7 +178,6 @@ class Peer:
         return ask_raw(self.port, method, whole, data, sent)
 
     def call(self, name: str, params: Any = None, **headers: str) -> Any:
-        """Make one JSON-RPC call, and return the decoded response."""
         body = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params or {}}
         return self.raw("POST", body=body, **headers).told
 

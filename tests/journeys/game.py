@@ -236,6 +236,11 @@ class Game:
         os.kill(pid, signal.SIGKILL)
         processes.wait_for_reaping(pid, 10)
 
+    def crash(self) -> None:
+        """Kill the server process, and start it again."""
+        self.kill_server()
+        self.start()
+
     def stop(self) -> None:
         """Stop server and portal, and wait until both processes are gone: `evennia stop`."""
         server, portal = (self.read_pid(name) for name in ("server", "portal"))
@@ -244,6 +249,10 @@ class Game:
             processes.wait_for_end(server, 30)
             line.give(PORTAL_SHUTDOWN)
             processes.wait_for_end(portal, 30)
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
 
     def _open_orders(self) -> OrderLine:
         return OrderLine(self.ports.amp, START_SECONDS)

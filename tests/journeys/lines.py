@@ -12,9 +12,9 @@ FAILURE_PATTERN = re.escape(FAILURE)
 THINKING_PATTERN = "|".join(re.escape(line) for line in ADA.thinking)
 
 
-def whisper_of(words: str) -> str:
-    """A pattern for Ada's whispered answer to `words`."""
-    return rf'Ada whispers: "{re.escape(compose_reply(words))}"'
+def whisper_of(words: str, name: str = "Ada") -> str:
+    """A pattern for an assistant's whispered answer to `words`."""
+    return rf'{name} whispers: "{re.escape(compose_reply(words))}"'
 
 
 def say_of(words: str) -> str:

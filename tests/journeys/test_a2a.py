@@ -52,8 +52,7 @@ def send(peer: Peer, said: Message, binding: str = "JSONRPC", **wanted: Any) -> 
     async def use(client: Any) -> StreamResponse:
         return [answer async for answer in client.send_message(request)][-1]
 
-    response: StreamResponse = peer.do(use, binding)
-    return response
+    return peer.do(use, binding)
 
 
 def made_of(task: Task) -> list[dict[str, Any]]:
@@ -402,8 +401,7 @@ def test_what_is_attached_is_streamed_and_told_and_kept(
     assert ["artifactUpdate", "artifactUpdate", "statusUpdate"] == [next(iter(e)) for e in updates]
     assert {"lamps": 7} == updates[0]["artifactUpdate"]["artifact"]["parts"][0]["data"]
     before = stranger.get(task.id)
-    game.kill_server()
-    game.start()
+    game.crash()
     stranger.wait()
     assert before == stranger.get(task.id)
     assert 2 == len(before.artifacts)

@@ -1,15 +1,14 @@
 """A guard of EvAdventure is adopted, talks, is killed in combat and revived, and is released."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.answers import compose_reply
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Enter, Player
 from tests.journeys.game import ROOT, UNHURRIED, Game
+from tests.journeys.lines import whisper_of
 from tests.journeys.readme import edit_file, read_steps
 from tests.journeys.staging import find_trouble, measure_log, read_new_log, run
 
@@ -80,11 +79,6 @@ def rows_of(game: Game, number: int) -> dict[str, list[Any]]:
     }
 
 
-def whisper_of(words: str, name: str = "Bram") -> str:
-    """A pattern for a whispered answer, Bram's unless another is named."""
-    return rf'{name} whispers: "{re.escape(compose_reply(words))}"'
-
-
 def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeModel) -> None:
     """Adopted, he stays what he was; dead, he is silent; released, his rows are as before."""
     start = measure_log(game)
@@ -94,18 +88,17 @@ def test_a_guard_is_adopted_and_let_go(game: Game, enter: Enter, model: FakeMode
         number = int(run(admin, SCENE))
         before = rows_of(game, number)
         admin.ask("assistant adopt bram", "Bram has a mind now")
-        tom.ask("whisper bram = hello", whisper_of("hello"))
+        tom.ask("whisper bram = hello", whisper_of("hello", "Bram"))
         tom.ask("say captain, hello", r'Bram says, "I heard: captain, hello"')
         assert before["row"] == rows_of(game, number)["row"]
     game.reload()
-    tom.ask("whisper bram = are you back?", whisper_of("are you back?"), 60)
+    tom.ask("whisper bram = are you back?", whisper_of("are you back?", "Bram"), 60)
     with game.log_in_admin() as admin:
         is_his_own(admin)
         fight(tom, admin, model)
         admin.ask("assistant release bram", "Release Bram?")
         admin.ask("yes", "Bram is released: Bram is as it was before")
-    game.stop()
-    game.start()
+    game.restart()
     assert before == rows_of(game, number)
     with game.log_in_admin() as admin:
         answer = run(admin, f"{BRAM}told = type(bram).__module__, bram.hp, find_assistant('bram')")
@@ -130,7 +123,7 @@ def test_without_the_app_he_is_what_he_was(stock: Path, tmp_path: Path, model: F
             number = int(game.query("SELECT id FROM objects_objectdb WHERE db_key = 'Bram'")[0][0])
             before = rows_of(game, number)
             admin.ask("assistant adopt bram", "Bram has a mind now")
-            admin.ask("whisper bram = hello", whisper_of("hello"))
+            admin.ask("whisper bram = hello", whisper_of("hello", "Bram"))
         game.stop()
         for path, text in texts.items():
             path.write_text(text)
@@ -173,4 +166,4 @@ def fight(tom: Player, admin: Player, model: FakeModel) -> None:
     assert (1, calls) == (tom.count(DEAD), model.count_calls())
     admin.ask("assistant status bram", "cannot act")
     run(admin, f"{BRAM}bram.heal(100)")
-    tom.ask("whisper bram = alive?", whisper_of("alive?"))
+    tom.ask("whisper bram = alive?", whisper_of("alive?", "Bram"))

@@ -166,8 +166,7 @@ def test_l15_a_cap_in_the_middle_of_a_task_and_a_no(
     admin.ask("assistant budget ada raise tokens_per_month 50,000", r"is raised by 50,000, until")
     model.reset()
     tom.ask("whisper ada = and now?", whisper_of("and now?"))
-    game.stop()
-    game.start()
+    game.restart()
     tom = enter("Tom")
     tom.ask("whisper ada = and after?", whisper_of("and after?"), ENDS_SECONDS)
     with game.log_in_admin() as owner:

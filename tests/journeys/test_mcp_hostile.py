@@ -163,18 +163,10 @@ def test_connections_that_say_nothing_keep_nobody_out(reader: Staff) -> None:
 def test_a_reload_and_a_kill_are_gone_over(game: Game, reader: Staff) -> None:
     """The next server takes over the port, and the client need not notice."""
     assert "ok" == reader.told("health")["status"]
-    for end in (game.reload, _kill(game)):
+    for end in (game.reload, game.crash):
         end()
         _wait(reader)
         assert "ok" == reader.told("health")["status"]
-
-
-def _kill(game: Game) -> Any:
-    def end() -> None:
-        game.kill_server()
-        game.start()
-
-    return end
 
 
 def _wait(staff: Staff) -> None:

@@ -1,7 +1,6 @@
 """An assistant moves from one real game to another, where ids mean somebody else."""
 
 import io
-import re
 import shutil
 import time
 import zipfile
@@ -12,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.answers import compose_reply
 from tests.fakes.handle import MODEL_NAME, FakeModel
 from tests.journeys.clients import Player
 from tests.journeys.game import UNHURRIED, Game
+from tests.journeys.lines import whisper_of
 from tests.journeys.staging import find_trouble, measure_log, prompt_of, read_new_log, run
 
 SECRET = "my sister Oda keeps the silver key under the third stair"
@@ -62,11 +61,6 @@ def until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def whisper_of(name: str, words: str) -> str:
-    """A pattern for an assistant's whispered answer."""
-    return rf'{name} whispers: "{re.escape(compose_reply(words))}"'
-
-
 def account(stack: ExitStack, game: Game, name: str) -> Player:
     player = stack.enter_context(game.open_telnet())
     player.create_account(name)
@@ -96,7 +90,7 @@ def told(admin: Player, player: Player, model: FakeModel, name: str) -> str:
     """The prompt for a player's question to an assistant with a new conversation."""
     read(admin, name)
     admin.ask(f"history reset {name}", "new conversation|begins anew|forgotten|starts")
-    player.ask(f"whisper {name} = {QUESTION}", whisper_of(name.capitalize(), QUESTION), SECONDS)
+    player.ask(f"whisper {name} = {QUESTION}", whisper_of(QUESTION, name.capitalize()), SECONDS)
     return prompt_of(model.read_calls()[-1])
 
 
@@ -121,7 +115,7 @@ def test_there_and_back(game: Game, other: Game, admin: Player, model: FakeModel
     starts = measure_log(game), measure_log(other)
     with ExitStack() as stack:
         tom = account(stack, game, "Tom")
-        tom.ask(f"whisper ada = {SECRET}", whisper_of("Ada", SECRET))
+        tom.ask(f"whisper ada = {SECRET}", whisper_of(SECRET))
         assert MARK in told(admin, tom, model, "ada")
         file = exported(game, admin, "ada")
         assert b"silver key" in parts(file)["memories.jsonl"]

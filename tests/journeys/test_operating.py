@@ -70,8 +70,7 @@ def answer_of(words: str) -> str:
 
 def versions(program: Web, event: str) -> list[dict[str, Any]]:
     """The entries of one kind in Edda's record, the newest first."""
-    entries: list[dict[str, Any]] = program.read(f"{ONE}audit/?event={event}")["entries"]
-    return entries
+    return program.read(f"{ONE}audit/?event={event}")["entries"]
 
 
 def test_without_a_port_nothing_of_the_mcp_server_is_there(admin: Player) -> None:
@@ -262,8 +261,7 @@ def test_a_kill_while_the_model_answers_leaves_record_and_state_agreeing(
     tom.send("whisper edda = before the kill?")
     model.wait_for_calls(2)
     before = program.read(f"{ONE}audit/?limit=100")["entries"]
-    game.kill_server()
-    game.start()
+    game.crash()
     model.release()
     tom.come_back()
     tom.ask("whisper edda = and after?", answer_of("and after?"), ANSWER_SECONDS)

@@ -84,12 +84,10 @@ def test_after_a_kill_the_first_line_counts(game: Game, enter: Enter) -> None:
     tom = enter("Tom")
     with game.log_in_admin() as owner:
         owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
-        game.kill_server()
-        game.start()
+        game.crash()
         owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")
         owner.ask("assistant emergency stop ada", r"Ada is stopped\.")
-    game.kill_server()
-    game.start()
+    game.crash()
     with game.open_telnet() as owner:
         owner.send(f"connect {ADMIN_NAME} {ADMIN_PASSWORD}")
         owner.ask("assistant emergency clear ada", "Ada: Emergency stop cleared")

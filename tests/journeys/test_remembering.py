@@ -69,8 +69,7 @@ def test_what_was_whispered_is_remembered_for_its_speaker_alone(
     game.reload()
     game.wait_until_ready()
     assert MARK in ask_anew(game, admin, tom, model)
-    game.kill_server()
-    game.start()
+    game.crash()
     for player in (admin, tom, mira):
         player.come_back()
     assert MARK in ask_anew(game, admin, tom, model)

@@ -576,8 +576,7 @@ def test_killed_while_waiting(game: Game, enter: Enter, agent: Agent, model: Fak
     assert held == rows(game, "tokens, cost_nano")
     start = measure_log(game)
     model.queue(says("I know it myself."))
-    game.kill_server()
-    game.start()
+    game.crash()
     tom.come_back()
     tom.expect(r'Ada says, "I know it myself')
     assert message["task"] == agent.wait_for(1, "cancel")[0]["task"]

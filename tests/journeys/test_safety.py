@@ -48,17 +48,6 @@ def does(tool: str, **arguments: Any) -> dict[str, Any]:
     return {"calls": [{"tool": tool, "arguments": arguments}]}
 
 
-def restart(game: Game) -> None:
-    game.stop()
-    game.start()
-
-
-def crash(game: Game) -> None:
-    """Kill the server process, as a power cut would, and start it again."""
-    game.kill_server()
-    game.start()
-
-
 BY_ADMIN = '"by": "admin", "via": "game"'
 
 
@@ -104,8 +93,8 @@ def test_b11_a_stop_while_the_model_hangs_and_a_hundred_wait(
     "again",
     [
         pytest.param(Game.reload, id="reload"),
-        pytest.param(restart, id="restart"),
-        pytest.param(crash, id="kill -9"),
+        pytest.param(Game.restart, id="restart"),
+        pytest.param(Game.crash, id="kill -9"),
     ],
 )
 def test_b10_a_stop_outlasts_the_process(

@@ -120,7 +120,6 @@ class Bed:
         return all(any(f":{pid} " in name for name in names) for pid in running)
 
     def kill(self, pid: int) -> None:
-        """Kill a worker, as a power cut would."""
         process = next(each for each in self.workers if each.pid == pid)
         os.kill(pid, signal.SIGKILL)
         process.wait(10)

@@ -72,12 +72,10 @@ def _of(name: str) -> str:
 
 def progress(owner: Player, name: str = "ada") -> list[Any]:
     """The current step of the night, and True once it has ended."""
-    result: list[Any] = json.loads(run(owner, _of(name) + LOOK))
-    return result
+    return json.loads(run(owner, _of(name) + LOOK))
 
 
 def morning(bed: Bed, owner: Player, name: str = "ada") -> dict[str, Any]:
     """The memories and profiles once the night's work is done; the assistant is awake then."""
     until(lambda: progress(owner, name)[1], NIGHT_SECONDS, f"the night has no end; {bed.log()}")
-    report: dict[str, Any] = json.loads(run(owner, _of(name) + MORNING))
-    return report
+    return json.loads(run(owner, _of(name) + MORNING))

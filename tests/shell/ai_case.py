@@ -1,7 +1,5 @@
 """Test cases for staff commands: command lines typed as in the game."""
 
-from typing import Any
-
 import evennia
 from evennia.commands.cmdset import CmdSet
 from evennia.utils.ansi import strip_ansi
@@ -51,8 +49,7 @@ class StaffCommandTest(ShellTest):
     def of_mira(self, line: str) -> list[str]:
         self.forget()
         self.type(self.mira, line)
-        seen: list[Any] = self.mira.seen
-        return seen
+        return self.mira.seen
 
     def lock_out(self) -> None:
         """Take control of Ada from Tom, who stays staff."""

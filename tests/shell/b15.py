@@ -288,7 +288,6 @@ class World:
         self.model.chosen.discard(sent.token)
 
     def check(self) -> None:
-        """Everything that has to hold at every moment."""
         wrong = [*b15_tools.WRONG, *self.model.wrong, *self.accounts.wrong]
         assert not wrong, "\n".join(wrong)
         for key, script in self.scripts.items():

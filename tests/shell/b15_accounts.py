@@ -166,7 +166,7 @@ def _sum_of_calls(calls: Any = None) -> dict[str, int]:
     calls = ModelCall.objects.all() if calls is None else calls
     still, whole = Q(state="open"), ~Q(key__endswith=SHARE)
     tokens = F("estimated_prompt_tokens") + F("estimated_completion_tokens")
-    sums: dict[str, int] = calls.aggregate(
+    return calls.aggregate(
         calls=Count("key", filter=whole & ~Q(state="released")),
         open_calls=Count("key", filter=whole & still),
         prompt_tokens=Sum("prompt_tokens", default=0),
@@ -175,4 +175,3 @@ def _sum_of_calls(calls: Any = None) -> dict[str, int]:
         held_tokens=Sum(tokens, filter=still, default=0),
         held_cost_nano=Sum("estimated_cost_nano", filter=still, default=0),
     )
-    return sums

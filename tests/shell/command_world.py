@@ -123,7 +123,6 @@ class CommandWorld(HearingTest):
         return account
 
     def put(self, standing: str) -> None:
-        """Begin anew, with Ada in a state."""
         self.take_back()
         ChannelDB.objects.get(db_key="Public").get_log_filename = str  # it keeps no file
         self.use_scripted_model()

@@ -67,8 +67,3 @@ class DelegationTest(TaskTest):
         wanted = next(item for item in YES_NO if item.id == choice)
         approvals.give(script, question, wanted, self.tom.account)
         pump()
-
-    def pass_time(self, seconds: float) -> None:
-        """Let time pass, and run everything that is due."""
-        self.clock.advance(seconds)
-        pump()

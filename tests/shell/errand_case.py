@@ -42,12 +42,9 @@ class TaskTest(ToolTest):
     def facts(self, wanted: str) -> list[dict[str, Any]]:
         return [facts for name, _, facts in self.happened if name == wanted]
 
-    def asked(self, call: int) -> str:
-        return str(self.model.bodies[call]["messages"][-1]["content"])
-
     def result(self, call: int) -> dict[str, Any]:
         """The tool result that is the newest message of a model call."""
-        return dict(json.loads(self.asked(call)))
+        return dict(json.loads(self.prompt(call)))
 
     def tools_of(self, call: int) -> set[str]:
         return {item["function"]["name"] for item in self.model.bodies[call]["tools"]}
@@ -71,7 +68,6 @@ class ErrandTest(TaskTest):
         return outcomes
 
     def refused(self, asked: Deferred[Any], reason: Reason, words: str) -> None:
-        """Check that it failed with a NoAnswerError of this reason and these words."""
         (error,) = self.outcome(asked)
         assert isinstance(error, NoAnswerError), error
         assert (reason, True) == (error.reason, words in str(error)), str(error)

@@ -539,5 +539,4 @@ class _Open(PrivateView):
 
 def _exported(script: Script, look: PrivateView) -> Mapping[str, Any]:
     script.obj.world.acting = "history"
-    data: Mapping[str, Any] = talk.export_history(script, look=look).data  # type: ignore[arg-type]
-    return data
+    return talk.export_history(script, look=look).data  # type: ignore[arg-type]

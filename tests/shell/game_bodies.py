@@ -46,7 +46,6 @@ class GameCharacter(DefaultCharacter):
         return super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
 
     def msg(self, text: Any = None, **kwargs: Any) -> None:
-        """Keep the last thing that was sent."""
         self.ndb.last_sent = text
         super().msg(text=text, **kwargs)
 

@@ -16,13 +16,10 @@ class Guard(EvAdventureNPC):
         return self.hp > 0 or "{name} lies dead on the ground."
 
     def at_object_delete(self) -> bool:
-        """Refuse while the game keeps it."""
         return not self.db.is_kept
 
 
 class Faulty(EvAdventureNPC):
-    """An NPC whose hook raises."""
-
     def can_act(self) -> bool:
         raise ZeroDivisionError("hit points by none")
 

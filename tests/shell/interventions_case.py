@@ -3,7 +3,6 @@
 from typing import Any
 
 import evennia
-from evennia.utils.create import create_account
 from twisted.internet.defer import Deferred
 
 from evennia_ai import approvals, audit, operations
@@ -13,7 +12,7 @@ from evennia_ai.models import StoredQuestion
 from evennia_ai.operations import Result
 from evennia_ai.runtime import asked
 from tests.online import lines_shown, log_in
-from tests.shell.support import ShellTest, pump
+from tests.shell.support import ShellTest, account_with, pump
 
 PROMPT = "I have used my 5 steps. May I have 5 steps more?"
 
@@ -84,9 +83,7 @@ class QuestionsTest(ShellTest):
         return result
 
     def log_in(self, name: str, permission: str = "Player") -> Any:
-        account = create_account(name, "", "password-of-a-test")
-        account.permissions.clear()
-        account.permissions.add(permission)
+        account = account_with(name, permission)
         self.addCleanup(account.delete)
         self.come_back(account)
         return account
@@ -97,7 +94,6 @@ class QuestionsTest(ShellTest):
         self.addCleanup(evennia.SESSION_HANDLER.pop, session.sessid, None)
 
     def log_out(self, account: Any) -> None:
-        """End all sessions of an account, as if the portal did."""
         disconnect = self.backups[1]  # the test base puts a double in its place
         for session in account.sessions.all():
             disconnect(session, sync_portal=False)

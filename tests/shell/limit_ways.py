@@ -102,13 +102,11 @@ class LimitCase(DelegationTest):
             body.locks.add("ai_control:id(99999);ai_configure:id(99999)")
 
     def end(self) -> None:
-        """Answer everything that is under way."""
         for _ in range(5):
             while self.model.waiting:
                 asked = self.model.bodies[-1].get("tools", ())
                 is_task = any(tool["function"]["name"] == "report" for tool in asked)
-                self.model.answer(reports("Done.") if is_task else LAST)
-                pump()
+                self.model_answers(reports("Done.") if is_task else LAST)
 
     def answers(self) -> list[str]:
         """The lines that Tom was told by Ada, without those in which she is seen to think."""
@@ -137,7 +135,7 @@ def wait(seconds: float) -> Callable[[LimitCase], None]:
     def act(case: LimitCase) -> None:
         _whisper(case)
         case.model.answers.extend([LAST])
-        case.pass_time(seconds)
+        case.advance(seconds)
 
     return act
 

@@ -18,8 +18,7 @@ class HearingTest(ShellTest):
     """Access to Ada's records of what she heard."""
 
     def records(self, script: Any = None) -> list[DecisionTrace]:
-        newest: list[DecisionTrace] = (script or self.ada_script).work.decisions.newest()
-        return newest
+        return (script or self.ada_script).work.decisions.newest()
 
     def heard(self) -> Heard:
         return self.records()[0].heard
@@ -35,11 +34,6 @@ class HearingTest(ShellTest):
     def bodies(self) -> list[str]:
         """The words of all that Ada heard, oldest first."""
         return [record.heard.body for record in reversed(self.records())]
-
-    def prompt(self, number: int = -1) -> str:
-        """The newest message that the model was sent in a call."""
-        text: str = self.model.bodies[number]["messages"][-1]["content"]
-        return text
 
     def channel(self, key: str = "Public", *listeners: Any) -> Any:
         channel = ChannelDB.objects.filter(db_key=key).first() or create_channel(key, locks=OPEN)

@@ -3,10 +3,16 @@
 from typing import Any
 
 from evennia_ai.core.hearing.inbox import Event
-from evennia_ai.core.memory.recollection import WORLD, Recollection, person_audience, place_audience
+from evennia_ai.core.memory.recollection import (
+    WORLD,
+    Recollection,
+    Seeker,
+    person_audience,
+    place_audience,
+)
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory import indexing, saving
+from evennia_ai.memory import indexing, recalling, saving
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.port import ByWords, Hit, MemoryQuery
@@ -14,7 +20,7 @@ from evennia_ai.memory_store.table import Table
 from evennia_ai.messages.incoming import id_of, person_of
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
-from tests.shell.support import ShellTest, pump
+from tests.shell.support import ShellTest
 
 
 class FailingStore(Mem0Store):
@@ -102,11 +108,15 @@ class MemoryTest(ShellTest):
         here = place_audience("say", self.ada.location.dbref)
         return self.remember(text, here, person=person, **more)
 
+    def search(self) -> Any:
+        """Look for the boat Heron in Tom's name."""
+        seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
+        return recalling.search(self.ada_script, "the boat Heron", seeker).result
+
     def catch_up(self) -> None:
         """Let the store take in everything that waits."""
         indexing.soon(self.ada_script)
-        self.clock.advance(0)
-        pump()
+        self.advance(0)
 
     def turn(self, body: str, *, source: str = "whisper", person: Any = None, **more: Any) -> Turn:
         """A turn for something that a person (Tom) says to Ada."""
@@ -132,7 +142,6 @@ class MemoryTest(ShellTest):
         return Mem0Store.keys(self.store, self.ada_script.pk)
 
     def prompts(self) -> str:
-        """Everything that the model was ever sent."""
         return "\n".join(str(message) for body in self.model.bodies for message in body["messages"])
 
     def waiting_rows(self) -> tuple[int, int]:

@@ -77,8 +77,6 @@ class CmdBareWhisper(Command):
 
 
 def set_of(*kinds: type[Command]) -> type[CmdSet]:
-    """A command set with these commands, above those of the game."""
-
     class OwnSpeech(CmdSet):
         key = "OwnSpeech"
         priority = 10

@@ -17,7 +17,6 @@ from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
 from tests.shell.ai_case import StaffCommandSet, StaffCommandTest
-from tests.shell.support import pump
 
 
 class RememberingTest(StaffCommandTest):
@@ -66,10 +65,8 @@ class RememberingTest(StaffCommandTest):
 
     def settle(self) -> None:
         """Run everything that waits for a moment: indexing, and writing the record."""
-        self.clock.advance(0)
-        pump()
-        self.clock.advance(1)
-        pump()
+        self.advance(0)
+        self.advance(1)
 
     def texts(self) -> list[str]:
         return list(rows.of(self.ada_script.pk).order_by("pk").values_list("text", flat=True))

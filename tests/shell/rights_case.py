@@ -3,14 +3,14 @@
 from typing import Any
 
 import evennia
-from evennia.utils.create import create_account, create_object
+from evennia.utils.create import create_object
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.runtime import state
 from tests.online import log_in
 from tests.shell.people import Person
-from tests.shell.support import ShellTest, pump
+from tests.shell.support import ShellTest, account_with, pump
 
 
 class RightsTest(ShellTest):
@@ -23,9 +23,7 @@ class RightsTest(ShellTest):
         self.tom.cmdset.add(AssistantCmdSet)
 
     def person(self, name: str, permission: str, of_body: str = "Player") -> Any:
-        account = create_account(name, "", "lanterns-are-bright")
-        account.permissions.clear()
-        account.permissions.add(permission)
+        account = account_with(name, permission)
         body = create_object(Person, key=name, location=self.room1, home=self.room1)
         body.permissions.add(of_body)
         body.account = account
@@ -33,11 +31,6 @@ class RightsTest(ShellTest):
         body.cmdset.add(AssistantCmdSet)
         body.locks.cache_lock_bypass(body)
         return body
-
-    def line(self, person: Any, line: str) -> str:
-        person.ndb.messages = []
-        self.type(person, line)
-        return "\n".join(person.seen)
 
     def come_online(self, account: Any) -> Any:
         session = log_in(account)

@@ -98,15 +98,8 @@ class RolePlayTest(ShellTest):
 
     def heard(self, script: Any = None) -> DecisionTrace:
         """The last record of an assistant (Golem)."""
-        newest: DecisionTrace = (script or self.golem_script).work.decisions.newest()[0]
-        return newest
-
-    def read(self, person: Any, line: str) -> str:
-        person.ndb.messages = []
-        self.type(person, line)
-        return "\n".join(person.seen)
+        return (script or self.golem_script).work.decisions.newest()[0]
 
     def settle(self) -> None:
         for _ in range(2):
-            self.clock.advance(1)
-            pump()
+            self.advance(1)

@@ -13,9 +13,8 @@ from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.shell.listening import HearingTest
 from tests.shell.sleep_model import NightModel, kind_of
-from tests.shell.support import pump
 
-HOUR = 3600.0
+QUARTER, HOUR = 900.0, 3600.0
 
 
 @override_settings(TIME_ZONE="UTC")
@@ -37,16 +36,10 @@ class SleepCase(HearingTest):
         services.memory().close()
         services.memory.cache_clear()
 
-    def wait(self, seconds: float) -> None:
-        """Let time pass; only timers of her clock fire."""
-        self.clock.advance(seconds)
-        pump()
-
     def beat(self, times: int = 1) -> None:
         """Fire her timer."""
         for _ in range(times):
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer()
             self.clock.advance(0)
 
     def sleep_through(self) -> dict[str, Any]:
@@ -56,8 +49,7 @@ class SleepCase(HearingTest):
             if not state.read(self.ada_script, "consolidation_progress")["step"]:
                 break
             self.beat()
-        night: dict[str, Any] = state.read(self.ada_script, "last_night")
-        return night
+        return state.read(self.ada_script, "last_night")
 
     def note(self, text: str, owner: str = "", **options: Any) -> str:
         """An entry of her journal: said here by Tom or, with an owner, in private."""
@@ -103,8 +95,17 @@ class NightCase(SleepCase):
 
     @property
     def progress(self) -> dict[str, Any]:
-        progress: dict[str, Any] = state.read(self.ada_script, "consolidation_progress")
-        return progress
+        return state.read(self.ada_script, "consolidation_progress")
+
+    def pause(self, seconds: float = QUARTER) -> None:
+        """Let time pass in silence, and let her timer fire."""
+        self.clock.advance(seconds)
+        self.beat()
+
+    @property
+    def today(self) -> dict[str, Any]:
+        """The stored counts of this day of what she does awake."""
+        return state.read(self.ada_script, "facts_awake")
 
     @property
     def here(self) -> str:

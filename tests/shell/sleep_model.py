@@ -29,8 +29,7 @@ def kind_of(body: Mapping[str, Any]) -> str:
 
 
 def told(body: Mapping[str, Any]) -> str:
-    text: str = body["messages"][-1]["content"]
-    return text
+    return body["messages"][-1]["content"]
 
 
 def lines(body: Mapping[str, Any], title: str = "Entries") -> list[str]:

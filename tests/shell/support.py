@@ -20,6 +20,7 @@ from evennia.utils.test_resources import BaseEvenniaCommandTest
 
 from evennia_ai import operations
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.llm.scripted import ScriptedTransport
 from evennia_ai.operations import Result
@@ -93,8 +94,7 @@ def one_by_one() -> AbstractContextManager[None]:
         with transaction.atomic():
             return execute(sql, *others)
 
-    wrapper: AbstractContextManager[None] = connection.execute_wrapper(run)
-    return wrapper
+    return connection.execute_wrapper(run)
 
 
 def whispers(message: str, target: str = "Tom") -> bytes:
@@ -204,6 +204,31 @@ class ShellTest(AssistantTestMixin, StandingWorld, BaseEvenniaCommandTest):
         """Let somebody (Tom) type a line to which the model gives these answers."""
         self.model.answers.extend(answers)
         self.type(person or self.tom, line)
+
+    def read(self, person: Any, line: str) -> str:
+        """All that a person is shown after typing a line."""
+        person.ndb.messages = []
+        self.type(person, line)
+        return "\n".join(person.seen)
+
+    def fire_timer(self, seconds: float = 0.0) -> None:
+        """Let time pass, then fire Ada's timer and let all happen that is due."""
+        self.clock.advance(seconds)
+        self.ada_script.at_repeat()
+        pump()
+
+    def model_answers(self, *answer: Any) -> None:
+        """Answer the model call that has waited longest, and let all happen that is due then."""
+        self.model.answer(*answer)
+        pump()
+
+    def prompt(self, number: int = -1) -> str:
+        """The newest message that the model was sent in a call."""
+        return self.model.bodies[number]["messages"][-1]["content"]
+
+    def assistant(self, line: str, caller: Any = None) -> str:
+        """The text that somebody (Tom) is shown for `assistant <line>`."""
+        return self.call(CmdAssistant(), line, caller=caller)
 
     def waiting(self) -> list[Event]:
         return [Event.from_stored(item) for item in state.read(self.ada_script, "pending_events")]

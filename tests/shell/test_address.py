@@ -131,12 +131,12 @@ class TestHelp(HearingTest):
                         assert is_staff is (word in shown)
 
     def test_who_is_here_is_said_to_players(self) -> None:
-        shown = self.call(CmdAssistant(), "", caller=self.mira)
+        shown = self.assistant("", caller=self.mira)
         assert "Ada is here, an AI. To talk: whisper Ada = hello, or say @Ada hello" == shown
         self.ada.location = self.room2
-        shown = self.call(CmdAssistant(), "", caller=self.mira)
+        shown = self.assistant("", caller=self.mira)
         assert "No assistant is here. More: help assistant" == shown
-        assert "is for staff" in self.call(CmdAssistant(), "status ada", caller=self.mira)
+        assert "is for staff" in self.assistant("status ada", caller=self.mira)
         assert "There is no 'assistant dance'" in self.call(
             CmdAssistant(), "dance", caller=self.mira
         )

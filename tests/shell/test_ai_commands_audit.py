@@ -18,11 +18,8 @@ class AuditTest(StaffCommandTest):
 
     def setUp(self) -> None:
         super().setUp()
-        self.folder = TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        game = override_settings(GAME_DIR=self.folder.name, EVENNIA_AI_AUDIT_CONFIG={})
-        game.enable()
-        self.addCleanup(game.disable)
+        self.folder = self.enterContext(TemporaryDirectory())
+        self.enterContext(override_settings(GAME_DIR=self.folder, EVENNIA_AI_AUDIT_CONFIG={}))
         self.typed("aigoal ada 8 = Find the |ratlas")
         self.typed("aiinteract ada off")
 
@@ -98,7 +95,7 @@ class TestKeeping(AuditTest):
     def test_it_is_written_into_a_file(self) -> None:
         """The file is inside the game's folder."""
         shown = self.typed("aiaudit ada export")
-        written = [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
+        written = [path for path in Path(self.folder).rglob("*") if path.is_file()]
         assert 1 == len(written), shown
         assert written[0].name in shown.replace("\n", "")
 
@@ -106,5 +103,5 @@ class TestKeeping(AuditTest):
         self.lock_out()
         for word in ("export", "archive"):
             assert REFUSED_SETTINGS == self.typed(f"aiaudit ada {word}"), word
-        assert [] == [path for path in Path(self.folder.name).rglob("*") if path.is_file()]
+        assert [] == [path for path in Path(self.folder).rglob("*") if path.is_file()]
         assert "GoalCreated" in self.typed("aiaudit ada")

@@ -13,7 +13,6 @@ from django.test.utils import override_settings
 
 from evennia_ai.apps import check_tables
 from evennia_ai.budget import ledger
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.commands.upkeep import usage_lines
 from evennia_ai.core.safety.prices import Price
 from evennia_ai.core.turn.turn import TokenUsage
@@ -53,9 +52,6 @@ class BudgetTest(ShellTest):
             billing, need(tokens, 1, price=price), OPEN, HALF_PAST_TWO
         )
         ledger.store().settle(reservation, TokenUsage(tokens, 0), HALF_PAST_TWO)
-
-    def told(self, line: str, person: Any = None) -> str:
-        return str(self.call(CmdAssistant(), line, caller=person or self.tom))
 
 
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
@@ -192,32 +188,32 @@ class TestRaised(BudgetTest):
 @override_settings(EVENNIA_AI_BUDGET_CONFIG=CAPS)
 class TestCommand(BudgetTest):
     def test_staff_look(self) -> None:
-        assert self.told("budget Ada").startswith("Ada  ")
-        assert self.told("budget").startswith("Ada  ")
-        assert self.told("budget game").startswith("The whole game  ")
-        assert "There is no assistant named Bob." in self.told("budget Bob")
+        assert self.assistant("budget Ada").startswith("Ada  ")
+        assert self.assistant("budget").startswith("Ada  ")
+        assert self.assistant("budget game").startswith("The whole game  ")
+        assert "There is no assistant named Bob." in self.assistant("budget Bob")
 
     def test_players_do_not_look(self) -> None:
-        assert "'assistant budget' is for staff." in self.told("budget Ada", self.mira)
+        assert "'assistant budget' is for staff." in self.assistant("budget Ada", self.mira)
 
     def test_who_controls_her_raises_her_caps(self) -> None:
         line = "budget Ada raise tokens_per_day 1000"
-        assert "raised by 1,000" in self.told(line)
+        assert "raised by 1,000" in self.assistant(line)
         self.ada.locks.add("ai_control:false()")
         self.tom.account.is_superuser = False
-        assert "You may not control Ada" in self.told(line)
+        assert "You may not control Ada" in self.assistant(line)
         assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
 
     def test_the_games_caps_need_an_admin(self) -> None:
         line = "budget game raise tokens_per_day 1000"
-        assert "The whole game: tokens_per_day is raised by 1,000" in self.told(line)
+        assert "The whole game: tokens_per_day is raised by 1,000" in self.assistant(line)
         self.tom.permissions.clear()
         self.tom.account.permissions.clear()
         self.tom.permissions.add("Builder")
         self.tom.account.permissions.add("Builder")
         self.tom.account.is_superuser = False
         wanted = "You may not do that: raise budget of the game needs perm(Admin)."
-        assert wanted in self.told(line)
+        assert wanted in self.assistant(line)
         assert ["budget_raised", "control_refused"] == [event for event, _, _ in self.recorded]
 
     def test_half_a_line_is_answered_with_a_whole_one(self) -> None:
@@ -227,7 +223,7 @@ class TestCommand(BudgetTest):
             "budget Ada raise 5 6 7",
         ):
             with self.subTest(line=line):
-                assert self.told(line).startswith("Usage: assistant budget [<name>], ")
+                assert self.assistant(line).startswith("Usage: assistant budget [<name>], ")
 
 
 class TestCheck(BudgetTest):

@@ -131,8 +131,7 @@ class BundleTest(MemoryTest):
         result = bring(bundle, **given)
         assert result.ok, result.message
         for _ in range(3):
-            self.clock.advance(1)
-            pump()
+            self.advance(1)
         return result.data.script
 
     def told(self, script: AssistantScript, person: Any) -> str:
@@ -141,11 +140,15 @@ class BundleTest(MemoryTest):
             operations.control.set_enabled(script, True)
         state.mute(script, self.id_of(person), is_muted=False)
         self.model.bodies.clear()
-        self.model.answers.extend([completion("Hm."), completion("Hm."), completion("Hm.")])
-        self.type(person, f"whisper {script.key} = {QUESTION}")
+        self.ask(
+            f"whisper {script.key} = {QUESTION}",
+            completion("Hm."),
+            completion("Hm."),
+            completion("Hm."),
+            person=person,
+        )
         for _ in range(5):
-            self.clock.advance(1)
-            pump()
+            self.advance(1)
         self.model.answers.clear()
         text = self.prompts()
         assert QUESTION in text
@@ -228,8 +231,7 @@ class TestWhatGoesAlong(BundleTest):
         """Another game may have another embedding model, so each memory is indexed anew."""
         bea = self.brought(people={"TestAccount": "TestAccount"}, enable=True)
         for _ in range(5):
-            self.clock.advance(1)
-            pump()
+            self.advance(1)
         waiting, _ = rows.count_waiting(bea.pk)
         assert 0 == waiting
 
@@ -756,8 +758,7 @@ class TestWrongFiles(BundleTest):
         assert counts == [table.objects.count() for table in (Memory, AssistantScript, CardFile)]
         assert operations.find_assistant("Bea") is None
         assert before == set(folder.glob("bea-*"))
-        self.clock.advance(60)
-        pump()
+        self.advance(60)
         assert self.brought(self.raw).key == "Bea"
 
     def test_a_failed_import_leaves_the_record_of_an_earlier_one(self) -> None:
@@ -1007,10 +1008,8 @@ class TestTyped(BundleTest):
         """Import the file as Tom, with these answers; return the people of its memories."""
         for line in (f"assistant import ada.zip as {name}", *answers):
             self.type(self.tom, line)
-            self.clock.advance(1)
-            pump()
-        script = operations.find_assistant(name)
-        assert script is not None
+            self.advance(1)
+        script: Any = operations.find_assistant(name)
         return {row.person for row in rows.of(script.pk)}
 
     def test_what_breaks_later_is_told(self) -> None:

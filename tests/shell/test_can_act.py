@@ -82,8 +82,7 @@ class TestUnable(AbilityTest):
         """Its tool does not run, although the call was not cancelled yet."""
         self.type(self.tom, "whisper bram = hello")
         self.kill()
-        self.model.answer(says("A last word."))
-        pump()
+        self.model_answers(says("A last word."))
         assert [DEAD] == self.tom.heard_from(self.bram)
         assert 0 == state.read(self.script, "consecutive_errors")
         steps = [step for step, _ in self.records(self.script)[0].steps]

@@ -67,8 +67,7 @@ class TestChangedLimits(LimitCase):
         for kind in (LimitKind.ITERATIONS, LimitKind.MODEL_CALLS):
             with self.subTest(kind.value):
                 self.begin_anew(way_of(kind), "interactive")
-                self.model.answers.extend(look(number) for number in range(9))
-                self.type(self.tom, "whisper Ada = find it")
+                self.ask("whisper Ada = find it", *(look(number) for number in range(9)))
                 self.set_limit(kind, 3)
                 assert 3 == len(self.model.bodies)
                 (prompt,) = self.prompts()

@@ -6,7 +6,6 @@ from evennia.comms.comms import DefaultChannel
 from evennia.utils.create import create_channel
 
 from evennia_ai import operations
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.hearing.perception import Evidence, Source
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.conversation.hearing import check_hearing
@@ -136,11 +135,6 @@ class TestAnswer(ChannelTest):
         self.model.answers.extend(answers)
         self.say("@ada hello", self.tom)
 
-    def refusal(self) -> str:
-        """The result of the model's first call."""
-        text: str = self.model.bodies[1]["messages"][-1]["content"]
-        return text
-
     def test_everybody_there_hears_her(self) -> None:
         self.ask_there(tells("Good |revening."))
         for person in (self.tom, self.mira):
@@ -166,13 +160,13 @@ class TestAnswer(ChannelTest):
     def test_a_channel_she_does_not_listen_to_is_refused(self) -> None:
         self.channel("Staff").disconnect(self.ada)
         self.ask_there(tells("psst", "Staff"), tells("Sorry."))
-        assert "you listen to no channel 'Staff'; you listen to Public" in self.refusal()
+        assert "you listen to no channel 'Staff'; you listen to Public" in self.prompt(1)
         assert "Sorry." == self.mira.seen[-1]
 
     def test_a_channel_she_may_not_speak_on_is_refused(self) -> None:
         self.public.locks.add("send:perm(Builder)")
         self.ask_there(tells("psst"), completion(None, ("noop", {})))
-        assert "you may not speak on the channel Public" in self.refusal()
+        assert "you may not speak on the channel Public" in self.prompt(1)
         assert ["@ada hello"] == self.mira.seen
 
     def test_four_hundred_characters_are_enough(self) -> None:
@@ -243,8 +237,7 @@ class TestDeaf(ChannelTest):
 class TestCommand(ChannelTest):
     def channel_command(self, line: str) -> str:
         """Type `assistant channel` as Tom. Returns the text shown."""
-        shown: str = self.call(CmdAssistant(), f"channel {line}")
-        return shown
+        return self.assistant(f"channel {line}")
 
     def test_she_is_brought_to_a_channel_and_away(self) -> None:
         staff = self.channel("Staff Talk")

@@ -25,14 +25,8 @@ STAYS = "It stays stopped across restarts. To let it go on: "
 
 
 class CommandTest(ShellTest):
-    def assistant(self, line: str, caller: Any = None) -> str:
-        """The text that the caller is shown for `assistant <line>`."""
-        shown: str = self.call(CmdAssistant(), line, caller=caller)
-        return shown
-
     def history(self, line: str) -> str:
-        shown: str = self.call(CmdHistory(), line)
-        return shown
+        return self.call(CmdHistory(), line)
 
 
 class TestOverview(CommandTest):
@@ -95,8 +89,7 @@ class TestCreate(CommandTest):
     def test_one_is_made_where_the_builder_stands(self) -> None:
         shown = self.assistant("create Edda = Edda copies |rcharts = all day.")
         assert "Edda is awake in Room. Try: whisper Edda = hello" == shown
-        script = operations.find_assistant("EDDA")
-        assert script is not None
+        script: Any = operations.find_assistant("EDDA")
         assert "Edda copies |rcharts = all day." == state.read(script, "persona")
         assert self.room1 == script.obj.location
         self.answer_at_once(script)

@@ -45,8 +45,7 @@ class TestMade(LifeTest):
         state.write(self.ada_script, tick_rate=9, persona="Ada keeps books.")
         self.make("Old Tom")
         self.assistant("clone ada = New Ada")
-        script = operations.find_assistant("new ada")
-        assert script is not None
+        script: Any = operations.find_assistant("new ada")
         assert (9, self.room1) == (state.read(script, "tick_rate"), script.obj.location)
         self.assistant("clone old tom = Young Tom")
         assert operations.find_assistant("young tom") is not None

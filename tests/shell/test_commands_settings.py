@@ -1,26 +1,18 @@
 """`assistant config` and `assistant messaging`: settings shown and changed."""
 
-from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.settings.game import ATTRIBUTES, STATE
 from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, group_of
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
 
 
-class SettingsTest(HearingTest):
-    def assistant(self, line: str) -> str:
-        shown: str = self.call(CmdAssistant(), line)
-        return shown
-
-
-class TestConfig(SettingsTest):
+class TestConfig(HearingTest):
     def test_all_are_listed_under_headings(self) -> None:
         state.write(self.ada_script, tick_rate=10)
         self.tom.cmdset.add(AssistantCmdSet)
         for line in (" config ada", " config", " config ada list", "/config/show ada"):
-            self.forget()
-            self.type(self.tom, f"assistant{line}")
-            shown = "\n".join(self.tom.seen)
+            shown = self.read(self.tom, f"assistant{line}")
             with self.subTest(line):
                 assert "Ada's settings; * marks what differs" in shown
                 assert all(f"{heading}:" in shown for heading in HEADINGS)
@@ -94,7 +86,7 @@ class TestConfig(SettingsTest):
         assert 5 == state.read(self.ada_script, "tick_rate")
 
 
-class TestMessaging(SettingsTest):
+class TestMessaging(HearingTest):
     def test_all_ways_are_shown(self) -> None:
         self.set(channel_configs={"Public": {"mode": "trigger", "trust": 0.1}, "Feed": "context"})
         shown = self.assistant("messaging ada")

@@ -24,16 +24,7 @@ class OwnersCommand(CmdAssistant):
     locks = "cmd:all();staff:perm(Admin)"
 
 
-class TypingTest(ShellTest):
-    """Tom is a developer, Mira nobody special."""
-
-    def assistant(self, line: str, caller: Any = None) -> str:
-        """The text that the caller is shown for `assistant <line>`."""
-        shown: str = self.call(CmdAssistant(), line, caller=caller)
-        return shown
-
-
-class TestWrongly(TypingTest):
+class TestWrongly(ShellTest):
     def test_each_says_how_it_is_typed(self) -> None:
         for line in (
             *(
@@ -133,7 +124,7 @@ class TestWrongly(TypingTest):
             assert " rag" not in shown
 
 
-class TestHelp(TypingTest):
+class TestHelp(ShellTest):
     def test_each_word_is_in_the_help(self) -> None:
         """Each command in the help exists, too."""
         text = CmdAssistant.__doc__ or ""
@@ -166,7 +157,7 @@ class TestHelp(TypingTest):
         )
 
 
-class TestInWhoseName(TypingTest):
+class TestInWhoseName(ShellTest):
     def test_what_is_done_is_recorded_as_done_in_the_game(self) -> None:
         events = record_of(self)
         self.assistant("emergency stop ada", self.mira)

@@ -197,8 +197,7 @@ class TestPrivate(CompactionCase):
             lines = self.model.bodies[-1]["messages"][1]["content"]
             owner = "*#1" if SECRET in lines else None
             asked[owner] = lines
-            self.model.answer(completion(answers[owner]))
-            pump()
+            self.model_answers(completion(answers[owner]))
         return asked
 
 
@@ -240,8 +239,7 @@ class TestFailure(CompactionCase):
         """The deadline is for all calls together; what was sent counts."""
         outcomes = self.compact()
         assert math.inf == self.ada_script.work.compact_after
-        self.clock.advance(DEADLINE_SECONDS)
-        pump()
+        self.advance(DEADLINE_SECONDS)
         assert ["no summary within 120 s"] == [outcome.detail for outcome in outcomes]
         assert 1 == self.model.cancelled
         assert self.history == self.stored()

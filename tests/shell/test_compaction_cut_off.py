@@ -35,8 +35,7 @@ class TestStopped(CompactionCase):
                 end()
                 expected = self.stored()
                 assert expected == ([] if name == "history reset" else self.history)
-                self.model.answer(completion("Too late."))
-                pump()
+                self.model_answers(completion("Too late."))
                 assert [False] == list(map(bool, outcomes))
                 assert expected == self.stored()
 
@@ -44,8 +43,7 @@ class TestStopped(CompactionCase):
         self.ada_script.work.in_flight = Deferred()
         outcomes = self.compact()
         operations.stop(self.ada_script, "test")
-        self.model.answer(completion("Too late.", usage=TOLD))
-        pump()
+        self.model_answers(completion("Too late.", usage=TOLD))
         assert [False] == list(map(bool, outcomes))
         assert self.history == self.stored()
 
@@ -54,8 +52,7 @@ class TestStopped(CompactionCase):
         outcomes = self.compact()
         self.ada_script.work = None
         self.ada_script.at_start()
-        self.model.answer(completion("Too late."))
-        pump()
+        self.model_answers(completion("Too late."))
         assert [False] == list(map(bool, outcomes))
         assert self.history == self.stored()
         assert self.compact(completion("Storms."))[0]
@@ -79,8 +76,7 @@ class TestStopped(CompactionCase):
         """The summary has no message to stand before."""
         outcomes = self.compact()
         self.remember(turn_of(99))
-        self.model.answer(completion("Storms."))
-        pump()
+        self.model_answers(completion("Storms."))
         assert [False] == list(map(bool, outcomes))
         assert turn_of(99) == self.stored()
 

@@ -12,7 +12,7 @@ from evennia_ai.operations.settings import changing
 from evennia_ai.operations.settings.checks import doubts
 from evennia_ai.runtime import state
 from tests.shell.configuring_case import ConfiguringTest
-from tests.shell.support import pump, whispers
+from tests.shell.support import whispers
 
 
 class TestSetting(ConfiguringTest):
@@ -78,15 +78,13 @@ class TestSetting(ConfiguringTest):
     def test_what_is_switched_off_stops(self) -> None:
         """An assistant that is enabled again answers what waits."""
         self.type(self.tom, "whisper Ada = hello")
-        self.clock.advance(1)
-        pump()
+        self.advance(1)
         assert self.ada_script.work.in_flight is not None
         self.set("enabled", "no")
         assert None is self.ada_script.work.in_flight
         self.model.answers.append(whispers("Hello."))
         self.set("enabled", "yes")
-        self.clock.advance(1)
-        pump()
+        self.advance(1)
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
     def test_what_was_wrong_before_is_no_reason(self) -> None:

@@ -43,7 +43,7 @@ class TestConfirmation(HearingTest):
         assert self.lamp.location == self.room1
         (line,) = self.asked(self.mira)
         assert f'(question {number}): may I do this: get {{"item": "lamp"}}?' in line
-        text = self.model.bodies[1]["messages"][-1]["content"]
+        text = self.prompt(1)
         assert f"not done yet: Mira has to say yes first (question {number})" in text
 
     def test_a_yes_does_it_and_she_hears_of_it(self) -> None:
@@ -108,13 +108,13 @@ class TestConfirmation(HearingTest):
     def test_the_same_is_not_asked_twice(self) -> None:
         number = self.beg(GET, whispers("May I?", "Mira"))
         assert 1 == len(self.asked(self.mira))
-        text = self.model.bodies[2]["messages"][-1]["content"]
+        text = self.prompt(2)
         assert f"question {number} about this is open already" in text
 
     def test_nobody_to_ask(self) -> None:
         self.set(confirm_by="Nobody At All")
         assert 0 == self.beg()
-        text = self.model.bodies[1]["messages"][-1]["content"]
+        text = self.prompt(1)
         assert "nobody who could allow it can be asked now" in text
 
     def test_a_question_has_its_time(self) -> None:

@@ -9,7 +9,7 @@ from evennia_ai.emergency import lockout_of, state_of, trigger_emergency_stop
 from evennia_ai.errors import ModelStatusError, ModelTimeoutError
 from evennia_ai.llm.scripted import completion
 from tests.shell.stopping import SafetyTest
-from tests.shell.support import NOT_A_COMPLETION, pump, whispers
+from tests.shell.support import NOT_A_COMPLETION, whispers
 
 SEEK = "whisper Ada = keep trying to look at the unicorn until you see it"
 LOST = completion(None, ("look", {"target": "unicorn"}))
@@ -95,13 +95,11 @@ class TestOnePerson(CoolingTest):
         self.type(self.tom, SEEK)
         self.type(self.tom, "whisper Ada = and hello")
         for _ in range(4):
-            self.model.answer(LOST)
-            pump()
+            self.model_answers(LOST)
         assert ["and hello"] == [event.body for event in self.waiting()]
         self.expect_answer(self.mira)
         self.model.answers.append(whispers("And hello."))
-        self.clock.advance(61)
-        pump()
+        self.advance(61)
         assert 'Ada whispers: "And hello."' == self.tom.heard_from(self.ada)[-1]
 
     def test_hole_b12_by_the_limits_of_one_task(self) -> None:
@@ -191,12 +189,9 @@ class TestLocked(CoolingTest):
         """Nobody asked for it, so there is nobody to make wait."""
         self.set(autonomy_config={"seconds": 10, "acts_per_hour": 4})
         operations.add_goal(self.ada_script, "find the unicorn")
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         self.model.answers.extend([LOST] * 4)
-        self.clock.advance(10)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer(10)
         assert State.SAFETY_LOCKOUT is self.state()
 
     def test_hole_b12_an_owner_may_have_it_lock_at_once(self) -> None:

@@ -59,8 +59,7 @@ class TestTheWay(MenuTest):
         assert 1 == self.count()
         shown = self.answer("create")
         assert "Edda is awake in Room. Try: whisper Edda = hello" in shown
-        script = operations.find_assistant("edda")
-        assert script is not None
+        script: Any = operations.find_assistant("edda")
         assert "A |rred|n cloak." == script.obj.db.desc
         assert "Edda copies charts." == state.read(script, "persona")
         assert self.room1 == script.obj.location
@@ -71,8 +70,7 @@ class TestTheWay(MenuTest):
     def test_each_choice_counts(self) -> None:
         self.open()
         self.answer("Old Tom", "", "", "", self.room2.dbref, "everybody", "scripted", "next", "yes")
-        script = operations.find_assistant("old tom")
-        assert script is not None
+        script: Any = operations.find_assistant("old tom")
         assert self.room2 == script.obj.location
         assert "trigger" == state.read(script, "room_messages")
         assert "scripted" == state.read(script, "llm_provider")
@@ -86,8 +84,7 @@ class TestTheWay(MenuTest):
         assert "That does not work: 'perm(' is not a lock string" in self.answer("perm(")
         assert self.is_at(7, self.answer("builders"))
         self.answer("", "create")
-        script = operations.find_assistant("edda")
-        assert script is not None
+        script: Any = operations.find_assistant("edda")
         assert ["Builder"] == list(state.read(script, "trigger_permissions"))
 
     def test_every_step_can_be_gone_back_to(self) -> None:
@@ -156,7 +153,6 @@ class TestNames(MenuTest):
 
 class TestRooms(MenuTest):
     def to_rooms(self) -> str:
-        """Answer up to the step that asks for the room."""
         self.open()
         return self.answer("Edda", "", "", "")
 
@@ -195,7 +191,6 @@ class TestRooms(MenuTest):
 
 class TestModels(MenuTest):
     def to_models(self) -> str:
-        """Answer up to the step that asks for the model."""
         self.open()
         return self.answer("Edda", "", "", "", "here", "1")
 
@@ -217,8 +212,7 @@ class TestModels(MenuTest):
         assert self.is_at(8, self.answer("next"))
         self.model.answers.extend([completion("Ding!"), completion("hi")])
         self.discard_shown()
-        self.model.answer(completion("hi"))
-        pump()
+        self.model_answers(completion("hi"))
         shown = self.shown()
         assert "reachable   ok" in shown
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
@@ -265,8 +259,7 @@ class TestClumsy(MenuTest):
         self.answer("")
         assert "is a game command" in self.answer("Look at this: a lamp.")
         self.answer("Look at this: a lamp.", "", "here", "1", "next", "create")
-        script = operations.find_assistant("page turner")
-        assert script is not None
+        script: Any = operations.find_assistant("page turner")
         assert "Look at this: a lamp." == script.obj.db.desc
 
     def test_words_of_who_wants_to_leave(self) -> None:
@@ -332,8 +325,7 @@ class TestTrouble(MenuTest):
         assert "look       $func(a) {b}" in shown
         assert "character  {{name}} is |500bold" in shown
         self.answer("create")
-        script = operations.find_assistant("Edda")
-        assert script is not None
+        script: Any = operations.find_assistant("Edda")
         assert "{{name}} is |500bold" == state.read(script, "persona")
 
     def test_it_ends_when_whoever_opened_it_leaves(self) -> None:

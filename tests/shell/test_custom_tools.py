@@ -23,8 +23,7 @@ class TestGameTools(ShellTest):
     def _result(self, call: int = 1) -> dict[str, object]:
         """Result of the last tool call, as the model was sent it with its request number `call`."""
         message = self.model.bodies[call]["messages"][-1]
-        result: dict[str, object] = json.loads(message["content"])
-        return result
+        return json.loads(message["content"])
 
     def test_the_model_is_offered_them(self) -> None:
         self.ask("whisper Ada = hello", whispers("Hello."))
@@ -98,8 +97,7 @@ class TestGameTools(ShellTest):
             asleep = completion(None, ("fall_silent", {}))
             self.ask("whisper Ada = good night", *([] if is_held else [asleep]))
             if is_held:
-                self.model.answer(asleep)
-                pump()
+                self.model_answers(asleep)
             assert state.read(self.ada_script, "emergency_stop")
             self.ada_script.clear_emergency_stop()
             pump()

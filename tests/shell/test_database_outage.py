@@ -7,11 +7,10 @@ from django.db import OperationalError, connection
 from evennia_ai import operations
 from evennia_ai.agent import outages
 from evennia_ai.agent.outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.messages import outgoing
 from evennia_ai.operations.monitoring import health as monitoring
 from tests.shell.stopping import SafetyTest
-from tests.shell.support import pump, whispers
+from tests.shell.support import whispers
 
 OVER = "The game's database works again."
 STATE = "UPDATE typeclasses_attribute "
@@ -50,8 +49,7 @@ class TestFull(SafetyTest):
 
     def beat(self, count: int) -> None:
         for _ in range(count):
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer()
 
     def told(self) -> list[str]:
         """Lines that staff were sent about the database."""
@@ -67,8 +65,7 @@ class TestFull(SafetyTest):
         assert "Ada: the game's database failed: database or disk is full" in text
         assert [True] == [STAFF_LINE in line for line in lines]
         self.beat(1)
-        self.model.answer(whispers("And you.", "Mira"))
-        pump()
+        self.model_answers(whispers("And you.", "Mira"))
         assert [True, False] == [STAFF_LINE in line for line in self.told()]
         assert OVER in self.told()[-1]
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
@@ -115,7 +112,7 @@ class TestFull(SafetyTest):
     def test_a_command_says_so_without_a_traceback(self) -> None:
         self.ada_script.db.enabled = True
         with connection.execute_wrapper(full):
-            shown = self.call(CmdAssistant(), "stop ada", caller=self.tom)
+            shown = self.assistant("stop ada")
         assert "That went wrong: the game's database failed: database or disk is full." == shown
 
     def test_one_that_lasts_is_told_again(self) -> None:
@@ -136,8 +133,7 @@ class TestNothingCanBeWritten(SafetyTest):
         self.queue(1)
         with connection.execute_wrapper(unwritable):
             for _ in range(3):
-                self.ada_script.at_repeat()
-                pump()
+                self.fire_timer()
         sorry = outgoing.FAILURE_LINE.replace("{name}", "Ada")
         assert [sorry] == self.tom.heard_from(self.ada)
         assert [] == self.model.bodies

@@ -28,7 +28,7 @@ class TestExtending(ToolTest):
         snippet("def shout")["shout"](self.tom, "@ada WHERE ARE YOU")
         self.type(self.tom, "look")
         assert ['Ada says, "No need to shout."'] == self.mira.heard_from(self.ada)
-        text = self.model.bodies[0]["messages"][-1]["content"]
+        text = self.prompt(0)
         assert text.endswith(': "WHERE ARE YOU"')
 
     def test_output_of_a_command_is_collected(self) -> None:

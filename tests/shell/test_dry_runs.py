@@ -71,8 +71,7 @@ class DryRunTest(RememberingTest):
     ) -> Result[DryRun]:
         self.model.answers.extend(answers)
         (outcome,) = self.begin(Trial(words, way, person), variant, is_revealing=reveals)
-        tried: Result[DryRun] = outcome
-        return tried
+        return outcome
 
     def side(self, words: str, *answers: bytes | Exception, **options: Any) -> DrySide:
         """Run a trial without a variant and return its only side."""
@@ -426,6 +425,5 @@ class TestEnd(DryRunTest):
         self.begin(Trial("one"))
         self.begin(Trial("two"))
         assert ProblemKind.UNAVAILABLE is self.attempt("three").problem
-        self.model.answer(whispers("One."))
-        pump()
+        self.model_answers(whispers("One."))
         assert self.attempt("three", whispers("Three.")).ok

@@ -59,7 +59,6 @@ class TestOwnMethods(ShellTest):
 
 class TestEars(ShellTest):
     def setUp(self) -> None:
-        """A guard of EvAdventure is given ears."""
         super().setUp()
         self.guard: Any = create_object(EvAdventureNPC, key="Bram", location=self.room1)
         give_ears(self.guard)

@@ -63,8 +63,7 @@ class TestToTheLetter(SafetyTest):
     def test_it_is_asked_first(self) -> None:
         self.ask("whisper Ada = hello")
         self.ada_script.trigger_emergency_stop("test")
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         assert 1 == len(self.model.bodies)
 
     def test_staff_are_told_what_clears_it(self) -> None:

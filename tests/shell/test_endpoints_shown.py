@@ -27,9 +27,7 @@ class EndpointsShownTest(ShellTest):
     def setUp(self) -> None:
         """Three calls went to the first address and one to the second, which failed."""
         super().setUp()
-        environ = mock.patch.dict(os.environ, ENVIRON)
-        environ.start()
-        self.addCleanup(environ.stop)
+        self.enterContext(mock.patch.dict(os.environ, ENVIRON))
         with BOTH:
             endpoint = services.endpoint()
             spread = services.pool().spread(endpoint)

@@ -21,8 +21,8 @@ class TestAsking(ErrandTest):
                 self.model.answers.append(reports_of())
                 assert ["An hour past noon."] == self.outcome(door.ask("When is the tide?"))
         assert ([], []) == (self.tom.seen, self.mira.seen)
-        assert "The game hands you a task (trust 1)" in self.asked(0)
-        assert '"When is the tide?"' in self.asked(0)
+        assert "The game hands you a task (trust 1)" in self.prompt(0)
+        assert '"When is the tide?"' in self.prompt(0)
 
     def test_plain_text_is_the_answer(self) -> None:
         self.model.answers.append(completion("An hour past noon."))
@@ -102,7 +102,7 @@ class TestInSomebodysName(ErrandTest):
         self.type(self.tom, "whisper Ada = what did she ask?")
         prompts = [str(body["messages"]) for body in self.model.bodies]
         assert [True, True, False] == ["my tide" in text for text in prompts]
-        assert "(trust 0.9)" in self.asked(0)
+        assert "(trust 0.9)" in self.prompt(0)
         spent = operations.budget_of(self.ada_script).data
         assert "Mira" in str(spent) or "*#" in str(spent)
 
@@ -126,7 +126,7 @@ class TestInSomebodysName(ErrandTest):
         state.write(self.ada_script, trust_overrides={"Developer": 0.55})
         self.model.answers.append(reports_of())
         self.outcome(self.ada.ask("When?", asker=self.tom.account))
-        assert "(trust 0.55)" in self.asked(0)
+        assert "(trust 0.55)" in self.prompt(0)
 
 
 class TestRefusals(ErrandTest):
@@ -179,11 +179,11 @@ class TestRefusals(ErrandTest):
     def test_what_is_too_long_is_cut_where_that_is_set(self) -> None:
         self.model.answers.append(reports_of())
         self.outcome(self.ada.ask("It is so. " * 300))
-        assert "so. (cut)" in self.asked(0)
+        assert "so. (cut)" in self.prompt(0)
         self.model.answers.append(reports_of())
         self.set(safety_config={"size": {"on_oversize": "allow"}})
         self.outcome(self.ada.ask("It is so. " * 300))
-        assert "(cut)" not in self.asked(1)
+        assert "(cut)" not in self.prompt(1)
 
     def test_a_refusal_is_on_record(self) -> None:
         self.mute()

@@ -59,8 +59,7 @@ class TestFailures(ErrandTest):
             with self.subTest(**more):
                 asked = self.ada.ask("When?", **more)
                 pump()
-                self.clock.advance(seconds - 0.5)
-                pump()
+                self.advance(seconds - 0.5)
                 assert 1 == len(self.model.waiting)
                 self.clock.advance(0.5)
                 self.refused(asked, Reason.LATE, f"none came within {seconds:g} s")
@@ -129,8 +128,7 @@ class TestFailures(ErrandTest):
         pump()
         task_waits.start_anew()
         self.model.answers.append(whispers("Hm."))
-        self.model.answer(whispers("What riddle?"))
-        pump()
+        self.model_answers(whispers("What riddle?"))
         assert (1, []) == (len(self.model.bodies), self.waiting())
 
     def test_it_is_answered_once(self) -> None:

@@ -112,9 +112,9 @@ class TestModelTime(LimitCase):
         self.type(self.tom, "whisper Ada = find it")
         for calls in (1, 2, 3):
             assert (calls, 1) == (len(self.model.bodies), len(self.model.waiting))
-            self.pass_time(59.9)
+            self.advance(59.9)
             assert [] == self.prompts()
-            self.pass_time(0.1)
+            self.advance(0.1)
             assert calls == self.model.cancelled
             (prompt,) = self.prompts()
             assert prompt.startswith("I have used my ")
@@ -129,7 +129,7 @@ class TestModelTime(LimitCase):
         way = WAY_TO[LimitKind.MODEL_CALL_SECONDS]
         self.begin_anew(way, "interactive")
         self.type(self.tom, "whisper Ada = find it")
-        self.pass_time(60)
+        self.advance(60)
         self.model.answers.extend((look(1), LAST))
         self.decide("yes")
         assert ['Ada whispers: "So far so good."'] == self.answers()

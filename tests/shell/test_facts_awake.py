@@ -9,13 +9,11 @@ from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, talks
 from evennia_ai.models import ModelCall
-from evennia_ai.runtime import services, state
+from evennia_ai.runtime import services
 from tests.recorded import record_of
-from tests.shell.sleep_case import HOUR, NightCase
+from tests.shell.sleep_case import HOUR, QUARTER, NightCase
 from tests.shell.sleep_model import answer_to
-from tests.shell.support import pump, whispers
-
-QUARTER = 900.0
+from tests.shell.support import whispers
 
 
 class AwakeCase(NightCase):
@@ -33,20 +31,9 @@ class AwakeCase(NightCase):
             self.note(f"Tom said: {text}", owner)
             talks.note(self.ada_script, self.persons["Tom"])
 
-    def pause(self, seconds: float = QUARTER) -> None:
-        """Nobody says anything for a while, then the timer fires."""
-        self.clock.advance(seconds)
-        self.beat()
-
     @property
     def calls(self) -> int:
         return len(self.asked("facts"))
-
-    @property
-    def today(self) -> dict[str, Any]:
-        """Stored counts of this day's calls."""
-        today: dict[str, Any] = state.read(self.ada_script, "facts_awake")
-        return today
 
 
 class TestWhen(AwakeCase):
@@ -74,10 +61,8 @@ class TestWhen(AwakeCase):
 
     def test_after_a_real_talk(self) -> None:
         """A fact from a whisper is for the person who whispered only."""
-        self.tom.execute_cmd("whisper Ada = the cellar is shut")
-        pump()
-        self.model.answer(whispers("I see.", "Tom"))
-        pump()
+        self.type(self.tom, "whisper Ada = the cellar is shut")
+        self.model_answers(whispers("I see.", "Tom"))
         self.pause()
         (fact,) = self.stored("fact")
         assert "the cellar is shut" in fact.text
@@ -179,8 +164,7 @@ class TestWhen(AwakeCase):
         self.model.holds.add("facts")
         self.talk("the harbour is open.")
         self.pause()
-        self.tom.execute_cmd("whisper Ada = hello")
-        pump()
+        self.type(self.tom, "whisper Ada = hello")
         assert ["facts", "turn"] == self.model.kinds
 
     def test_idle_it_costs_no_statement(self) -> None:
@@ -278,8 +262,7 @@ class TestHeld(AwakeCase):
         self.model.holds.add("facts")
         self.pause()
         forgetting.forget_person(self.ada_script, self.persons["Tom"])
-        self.model.answer(answer_to(self.model.bodies[-1]))
-        pump()
+        self.model_answers(answer_to(self.model.bodies[-1]))
         assert [] == self.texts()
 
     def test_put_to_sleep_meanwhile(self) -> None:
@@ -289,8 +272,7 @@ class TestHeld(AwakeCase):
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat()
         assert running is self.ada_script.work.resting
-        self.model.answer(answer_to(self.model.bodies[-1]))
-        pump()
+        self.model_answers(answer_to(self.model.bodies[-1]))
         assert 1 == len(self.stored("fact"))
         self.model.holds.remove("facts")
         self.sleep_through()

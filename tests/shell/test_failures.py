@@ -42,8 +42,7 @@ class TestFailure(ShellTest):
         with mock.patch.object(compaction, "is_due", return_value=True):
             self.type(self.tom, "whisper Ada = hello")
             self.ada_script.db.llm_provider = "nonsense"
-            self.model.answer(completion(None, ("whisper", HELLO), usage=used))
-            pump()
+            self.model_answers(completion(None, ("whisper", HELLO), usage=used))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         work, usage = self.ada_script.work, state.read(self.ada_script, "usage")
         assert (1, 70, 3) == (usage["calls"], usage["prompt_tokens"], len(work.history))
@@ -231,8 +230,7 @@ class TestThinking(ShellTest):
     def test_it_ends_with_her_answer(self) -> None:
         self.ask("whisper Ada = hello")
         self.clock.advance(2)
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         self.clock.advance(60)
         expected = ["Ada thinks for a moment.", 'Ada whispers: "Hello."']
         assert expected == self.tom.heard_from(self.ada)
@@ -268,8 +266,6 @@ class TestThinking(ShellTest):
     def test_thinking_starts_nobody_else(self) -> None:
         self.make("Brass")
         self.ask("say @ada hello")
-        self.clock.advance(10)
-        pump()
+        self.advance(10)
         assert 1 == len(self.model.bodies)
-        self.model.answer(says("Hello."))
-        pump()
+        self.model_answers(says("Hello."))

@@ -20,7 +20,7 @@ from evennia_ai.models import EntityProfile, Memory, StoredQuestion
 from evennia_ai.operations.memory.own import KEPT
 from evennia_ai.runtime import asked, state
 from tests.shell.remembering_case import RememberingTest, where
-from tests.shell.support import pump, says, whispers
+from tests.shell.support import says, whispers
 
 # Each of these words was said only by Mira or only to her.
 MARKS = ("xylophone", "quagmire", "zeppelin", "juniper", "kestrel", "obsidian", "marzipan")
@@ -302,8 +302,7 @@ class TestUnderWay(ForgettingTest):
     def test_in_the_middle_of_her_answer(self) -> None:
         """A tool that has run is neither repeated nor kept."""
         note = completion(None, ("write_note", {"text": "a xylophone"}))
-        self.model.answers.append(note)
-        self.type(self.mira, "whisper Ada = my xylophone")
+        self.ask("whisper Ada = my xylophone", note, person=self.mira)
         assert 1 == len(self.model.waiting)
         self.forget_mira()
         assert {} == self.found("xylophone")
@@ -317,8 +316,7 @@ class TestUnderWay(ForgettingTest):
         assert ["busy", "hello"] == [event.body for event in self.waiting()]
         self.forget_mira(with_waiting=True)
         assert ["busy"] == [event.body for event in self.waiting()]
-        self.model.answer(whispers("Yes?"))
-        pump()
+        self.model_answers(whispers("Yes?"))
         assert 'Ada whispers: "Yes?"' == self.tom.heard_from(self.ada)[-1]
 
     def test_somebody_elses_answer_that_holds_her_words(self) -> None:
@@ -328,8 +326,7 @@ class TestUnderWay(ForgettingTest):
         assert "kestrel" in str(self.model.bodies[-1]["messages"])
         self.forget_mira()
         assert "kestrel" not in str(self.model.bodies[-1]["messages"])
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         assert 'Ada whispers: "Hello."' == self.tom.heard_from(self.ada)[-1]
         assert {} == self.found("kestrel")
 

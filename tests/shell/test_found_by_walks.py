@@ -44,7 +44,6 @@ class TestFound(SafetyTest):
         self.ada_script.work.history = list(OLD)
         self.ask("whisper Ada = hello", completion(" "))
         lockout = lockout_of(self.ada_script)
-        assert lockout is not None
         assert Cause.CONSECUTIVE_ERRORS is lockout.cause
         assert 1 == len(self.model.bodies)
 

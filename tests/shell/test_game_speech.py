@@ -195,8 +195,7 @@ class TestCheck(ShellTest):
 
     def checked(self, line: str = "assistant check ada") -> str:
         self.forget()
-        self.model.answers.extend([completion("ok")] * 4)
-        self.type(self.tom, line)
+        self.ask(line, *[completion("ok")] * 4)
         return next(line for line in self.tom.seen if "hear" in line)
 
     def test_stock_commands_are_heard(self) -> None:

@@ -49,8 +49,7 @@ class GoalTimesTest(GoalsTest):
 
     def goal(self) -> dict[str, Any]:
         """The first open goal, in the form for programs."""
-        goal: dict[str, Any] = as_data(operations.list_goals(self.ada_script))["goals"][0]
-        return goal
+        return as_data(operations.list_goals(self.ada_script))["goals"][0]
 
 
 class TestWhen(GoalTimesTest):

@@ -8,7 +8,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.audit import log
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
-from tests.shell.support import pump, says
+from tests.shell.support import says
 
 NOOP = completion(None, ("noop", {}))
 DONE = completion(None, ("complete_goal", {"number": 1, "outcome": "under the stair"}))
@@ -27,9 +27,7 @@ class GoalsTest(HearingTest):
     def beat(self, seconds: float = 0.0) -> int:
         """Let time pass and fire the timer; returns the number of model calls made by it."""
         before = len(self.model.bodies)
-        self.clock.advance(seconds)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer(seconds)
         return len(self.model.bodies) - before
 
     def give(self, text: str = "find the lost atlas") -> None:
@@ -163,7 +161,7 @@ class TestTree(GoalsTest):
 
     def result_of_last(self) -> str:
         """Result of the last tool call."""
-        content = self.model.bodies[-1]["messages"][-1]["content"]
+        content = self.prompt()
         return str(json.loads(content)["result"])
 
     def test_the_part_is_told_with_its_whole(self) -> None:

@@ -48,9 +48,9 @@ class SmallModelTest(MemoryTest):
     @classmethod
     def setUpClass(cls) -> None:
         """Pretend that the weights are missing, so that no real model is started."""
-        weights = mock.patch.object(local, "has_weights", return_value=False, create=True)
-        cls.has_weights = weights.start()
-        cls.addClassCleanup(weights.stop)
+        cls.has_weights = cls.enterClassContext(
+            mock.patch.object(local, "has_weights", return_value=False, create=True)
+        )
         super().setUpClass()
 
     def setUp(self) -> None:
@@ -59,15 +59,13 @@ class SmallModelTest(MemoryTest):
         own = {
             name: tool for name, tool in REGISTRY.items() if tool.module.startswith("evennia_ai.")
         }
-        registry = mock.patch.dict(REGISTRY, own, clear=True)
-        registry.start()
-        self.addCleanup(registry.stop)
+        self.enterContext(mock.patch.dict(REGISTRY, own, clear=True))
         super().setUp()
         state.write(self.ada_script, persona=PERSONA)
 
     def told(self) -> str:
         """The note: the last line of the last prompt."""
-        prompt = self.model.bodies[-1]["messages"][-1]["content"]
+        prompt = self.prompt()
         return str(prompt.splitlines()[-1])
 
     def tell(self, words: str, answer: str = "Hm.", *, way: str = "whisper") -> str:
@@ -159,7 +157,7 @@ class TestWhatIsTold(SmallModelTest):
         """A game's own room may raise any error."""
         with mock.patch.object(type(self.room1), "filter_visible", side_effect=KeyError("mask")):
             self.tell("is the stair loose?")
-        assert self.model.bodies[0]["messages"][-1]["content"].endswith(UNKNOWN)
+        assert self.prompt(0).endswith(UNKNOWN)
 
 
 class TestThePrompt(SmallModelTest):

@@ -3,12 +3,12 @@
 from typing import Any
 
 from evennia_ai import approvals
-from evennia_ai.commands import AssistantCmdSet, CmdAiExec, CmdAssistant
+from evennia_ai.commands import AssistantCmdSet, CmdAiExec
 from evennia_ai.core.safety.guidelines import FRAME
 from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from tests.shell.listening import HearingTest
-from tests.shell.support import pump, says, whispers
+from tests.shell.support import says, whispers
 
 NOOP = completion(None, ("noop", {}))
 LINE = "Keep to one sentence."
@@ -40,18 +40,13 @@ class GuidelineTest(HearingTest):
     def kept(self) -> tuple[str, ...]:
         return tuple(state.read(self.ada_script, "guidelines"))
 
-    def told(self) -> str:
-        """Result of the model's last tool call."""
-        text: str = self.model.bodies[-1]["messages"][-1]["content"]
-        return text
-
 
 class TestProposal(GuidelineTest):
     def test_nothing_changes_before_the_yes(self) -> None:
         number = self.beg(propose(text=LINE))
         (line,) = self.asked(self.tom)
         assert f'may I change my guidelines: + "{LINE}"?' == line
-        assert f"has to say yes first (question {number})" in self.told()
+        assert f"has to say yes first (question {number})" in self.prompt()
         assert () == self.kept
 
     def test_a_yes_is_an_edit_of_that_person(self) -> None:
@@ -62,12 +57,12 @@ class TestProposal(GuidelineTest):
         head = self.model.bodies[-1]["messages"][0]["content"]
         assert f"{FRAME}\n- {LINE}" in head
         assert head.index("never changes these rules") < head.index(FRAME)
-        shown = self.call(CmdAssistant(), "undo ada")
+        shown = self.assistant("undo ada")
         assert "Ada: guidelines: " in shown
         assert () == self.kept
         self.ask("whisper Ada = hello", whispers("Hello.", "Tom"))
         assert FRAME not in str(self.model.bodies[-1])
-        self.call(CmdAssistant(), "redo ada")
+        self.assistant("redo ada")
         assert (LINE,) == self.kept
 
     def test_another_in_its_place(self) -> None:
@@ -76,7 +71,7 @@ class TestProposal(GuidelineTest):
         assert f'- "{LINE}"; + "Hum a little."' in self.asked(self.tom)[-1]
         self.answer(number, "yes")
         assert ("Hum a little.",) == self.kept
-        assert 2 == self.call(CmdAssistant(), "undo ada list").count("guidelines: ")
+        assert 2 == self.assistant("undo ada list").count("guidelines: ")
 
     def test_a_no_changes_nothing(self) -> None:
         self.answer(self.beg(propose(text=LINE)), "no")
@@ -86,7 +81,7 @@ class TestProposal(GuidelineTest):
     def test_one_at_a_time(self) -> None:
         number = self.beg(propose(text=LINE))
         self.beg(propose(text="Hum a little."))
-        assert f"question {number} about this is open already" in self.told()
+        assert f"question {number} about this is open already" in self.prompt()
         assert 1 == len(self.asked(self.tom))
 
     def test_what_changed_meanwhile(self) -> None:
@@ -106,7 +101,7 @@ class TestWho(GuidelineTest):
         assert 0 == self.beg(propose(text=LINE), self.mira)
         names = {tool["function"]["name"] for tool in self.model.bodies[0]["tools"]}
         assert "propose_guideline" not in names
-        assert "changed with whoever may set you up" in self.told()
+        assert "changed with whoever may set you up" in self.prompt()
 
     def test_whoever_may_set_her_up_is_shown_it(self) -> None:
         self.beg(NOOP)
@@ -133,25 +128,22 @@ class TestWho(GuidelineTest):
     def test_nobody_to_ask(self) -> None:
         self.ada.locks.add("ai_configure:false()")
         assert 0 == self.beg(propose(text=LINE))
-        assert "nobody who could allow it can be asked now" in self.told()
+        assert "nobody who could allow it can be asked now" in self.prompt()
 
     def test_in_a_turn_of_its_own(self) -> None:
         """Nobody began the turn, so nobody can have talked her into it."""
         self.set(autonomy_config={"seconds": 10, "initiative": True}, room_messages="context")
         self.type(self.tom, "say what a quiet evening")
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         self.model.answers.extend([propose(text=LINE), NOOP])
-        self.clock.advance(10)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer(10)
         assert 1 == len(self.asked(self.tom))
 
     def test_what_was_told_in_private_stays_private(self) -> None:
         """Every player meets the guidelines, so a private talk cannot change them."""
         self.ask("whisper Ada = speak of the Wren", propose(text="Speak of the Wren."), NOOP)
         assert () == approvals.stored(self.ada_script)
-        assert "you were told something in private" in self.told()
+        assert "you were told something in private" in self.prompt()
 
 
 class TestBounds(GuidelineTest):
@@ -163,7 +155,7 @@ class TestBounds(GuidelineTest):
             ("a" * 141, "at most 140 characters"),
         ):
             assert 0 == self.beg(propose(text=text))
-            assert cause in self.told()
+            assert cause in self.prompt()
         assert [] == self.asked(self.tom)
 
     def test_only_its_own_text_is_touched(self) -> None:
@@ -176,9 +168,9 @@ class TestBounds(GuidelineTest):
 
     def test_people_write_them_as_well(self) -> None:
         """The setting has the same limits."""
-        self.call(CmdAssistant(), f'config ada set guidelines ["{LINE}"]')
+        self.assistant(f'config ada set guidelines ["{LINE}"]')
         assert (LINE,) == self.kept
-        shown = self.call(CmdAssistant(), f'config ada set guidelines ["{"a" * 141}"]')
+        shown = self.assistant(f'config ada set guidelines ["{"a" * 141}"]')
         assert "at most 10 texts of at most 140 characters each" in shown
         assert (LINE,) == self.kept
 

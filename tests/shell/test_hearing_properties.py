@@ -70,9 +70,9 @@ class TestAnything(HearingTest):
         """No turn begins, the inbox stays short, and every logged traceback is a failure."""
         super().setUp()
         self.public = self.channel()
-        patcher = mock.patch.object(logger, "log_trace", side_effect=AssertionError("it failed"))
-        patcher.start()
-        self.addCleanup(patcher.stop)
+        self.enterContext(
+            mock.patch.object(logger, "log_trace", side_effect=AssertionError("it failed"))
+        )
         self.ada_script.pause()
         self.ada_script.work.is_closing = True
         self.set(max_pending_events=2)

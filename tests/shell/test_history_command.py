@@ -19,12 +19,8 @@ class HistoryTest(StaffCommandTest):
 
     def setUp(self) -> None:
         super().setUp()
-        folder = TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        game = override_settings(GAME_DIR=folder.name)
-        game.enable()
-        self.addCleanup(game.disable)
+        self.folder = Path(self.enterContext(TemporaryDirectory()))
+        self.enterContext(override_settings(GAME_DIR=str(self.folder)))
 
     def talk(self, times: int = 1) -> None:
         for number in range(times):

@@ -58,33 +58,33 @@ class TestByHand(RightsTest):
 
     def test_hole_b10_a_builder_boots_nobody_by_her_hand(self) -> None:
         """Bea may run Ada, but may not boot."""
-        shown = self.line(self.bea, BOOT)
+        shown = self.read(self.bea, BOOT)
         assert "by order of Bea you may do no more than Bea may" in shown, shown
         assert not self.booted()
-        shown = self.line(self.ann, BOOT)
+        shown = self.read(self.ann, BOOT)
         assert self.booted()
         # Evennia's own `boot` ends by logging the caller's address, and no session typed it.
         assert "Ada: the command boot failed inside" in shown, shown
 
     def test_hole_b10_a_command_that_asks_for_itself_sees_both(self) -> None:
         """While it runs, a permission check on her body passes only if the giver has it too."""
-        shown = self.line(self.bea, "aiexec ada execute_command ring")
+        shown = self.read(self.bea, "aiexec ada execute_command ring")
         assert "out of your reach" in shown, shown
         assert ["admin"] == self.ada.permissions.all()
-        self.line(self.ann, "aiexec ada execute_command ring")
+        self.read(self.ann, "aiexec ada execute_command ring")
         assert ["Ada"] == RUNG
 
     def test_hole_b10_a_target_and_its_attributes_ask_both(self) -> None:
         self.room1.locks.add("edit:perm(Admin)")
         line = 'aiexec ada set_attribute {"target": "here", "name": "desc", "value": "Ruins."}'
         self.room1.db.desc = "A hall."
-        assert "no more than Bea may" in self.line(self.bea, line)
+        assert "no more than Bea may" in self.read(self.bea, line)
         assert "A hall." == self.room1.db.desc
-        assert "desc of" in self.line(self.ann, line)
+        assert "desc of" in self.read(self.ann, line)
         assert "Ruins." == self.room1.db.desc
         self.room1.locks.add("edit:perm(Builder)")
         self.room1.attributes.get("desc", return_obj=True).locks.add("attredit:perm(Admin)")
-        assert "no more than Bea may" in self.line(self.bea, line)
+        assert "no more than Bea may" in self.read(self.bea, line)
 
     def test_hole_b10_locks_of_exits_things_and_tools_ask_both(self) -> None:
         """Each lock lets Ada pass, by id or rank, but not Bea."""
@@ -97,12 +97,12 @@ class TestByHand(RightsTest):
         door.locks.add(f"traverse:id({self.ada.id})")
         self.ada.locks.remove("tool_move")
         for line in ("get item = crown", "move exit = door"):
-            assert "Bea may not do that" in self.line(self.bea, f"aiexec ada {line}"), line
+            assert "Bea may not do that" in self.read(self.bea, f"aiexec ada {line}"), line
         assert (self.room1, self.room1) == (crown.location, self.ada.location)
         self.ada.locks.add("tool_say:perm(Admin)")
         refused = "You may not use say by Ada: the lock 'tool_say' of the body forbids it."
-        assert refused == self.line(self.bea, "aiexec ada say Hello.")
-        assert "Ada: said" in self.line(self.ann, "aiexec ada say Hello.")
+        assert refused == self.read(self.bea, "aiexec ada say Hello.")
+        assert "Ada: said" in self.read(self.ann, "aiexec ada say Hello.")
 
     def test_hole_b10_what_she_is_told_to_do_is_an_order_too(self) -> None:
         """`assistant tell` is limited in the same way as `aiexec`."""
@@ -110,9 +110,8 @@ class TestByHand(RightsTest):
             boots = completion(None, ("execute_command", {"command": "boot Tom"}))
             reports = completion(None, ("report", {"message": "I tried."}))
             self.model.answers.extend([boots, reports])
-            self.line(person, "assistant tell ada boot Tom")
-            self.clock.advance(1)
-            pump()
+            self.read(person, "assistant tell ada boot Tom")
+            self.advance(1)
             assert is_done is self.booted(), person
             self.model.answers.clear()
 
@@ -146,9 +145,9 @@ class TestByHand(RightsTest):
     def test_hole_b10_no_channel_is_heard_that_its_person_may_not_hear(self) -> None:
         channel = evennia.create_channel("Council", locks="listen:perm(Admin);send:all()")
         line = "assistant channel ada Council = context"
-        assert "You may not listen to Council" in self.line(self.bea, line)
+        assert "You may not listen to Council" in self.read(self.bea, line)
         assert not channel.subscriptions.has(self.ada)
-        assert "Ada listens to Council: context." in self.line(self.ann, line)
+        assert "Ada listens to Council: context." in self.read(self.ann, line)
 
 
 class TestClones(RightsTest):
@@ -166,7 +165,7 @@ class TestClones(RightsTest):
 
     def test_hole_b10_a_copy_has_no_powers_that_no_owner_gave_it(self) -> None:
         """Lists, permissions and locks that give power over the body are not copied."""
-        shown = self.line(self.bea, "assistant clone ada = Oriel")
+        shown = self.read(self.bea, "assistant clone ada = Oriel")
         assert "Without command_allowlist and attribute_allowlist: an owner gives these." in shown
         oriel = self.made("Oriel")
         lists = [state.read(oriel, name) for name in ("command_allowlist", "attribute_allowlist")]
@@ -184,7 +183,7 @@ class TestClones(RightsTest):
 
     def test_hole_b10_the_record_begins_with_what_an_owner_copied(self) -> None:
         """The first entry names the copied powers and their source."""
-        self.line(self.ann, "assistant clone ada = Oriel")
+        self.read(self.ann, "assistant clone ada = Oriel")
         powers = {"command_allowlist": ["boot"], "attribute_allowlist": ["desc"]}
         assert {"powers": powers} == self.told("AssistantCreated")["begun_with"]
         assert ("Ada", []) == (self.told("copied")["source"], self.told("copied")["left_out"])

@@ -62,8 +62,11 @@ class CapsTest(RightsTest, HearingTest):
     def talk(self, times: int = 12) -> None:
         """Mira whispers again and again, and the model answers with `noop`."""
         for number in range(times):
-            self.model.answers.append(completion(None, ("noop", {}), usage=USED))
-            self.type(self.mira, f"whisper Ada = hello {number}")
+            self.ask(
+                f"whisper Ada = hello {number}",
+                completion(None, ("noop", {}), usage=USED),
+                person=self.mira,
+            )
         self.model.answers.clear()
 
     def open(self) -> list[Question]:
@@ -80,7 +83,7 @@ class TestTheGames(CapsTest):
     def test_hole_d21_a_builder_is_not_asked_and_his_yes_raises_nothing(self) -> None:
         """An admin is asked instead."""
         self.come_online(self.bea.account)
-        refused = self.line(self.bea, "assistant budget game raise tokens_per_day 5000")
+        refused = self.read(self.bea, "assistant budget game raise tokens_per_day 5000")
         assert "raise budget of the game needs perm(Admin)" in refused
         self.come_online(self.ann.account)
         self.talk()
@@ -91,11 +94,11 @@ class TestTheGames(CapsTest):
         assert " of 20,000 tokens of this day are used" in line, line
         assert "May I have " in line
         assert [] == self.told(self.bea.account)
-        assert "There are no questions for you." == self.line(self.bea, "assistant questions")
+        assert "There are no questions for you." == self.read(self.bea, "assistant questions")
         answered = f"assistant answer {question.number} yes"
-        assert "were not asked question" in self.line(self.bea, answered)
+        assert "were not asked question" in self.read(self.bea, answered)
         assert ([], 1) == (self.raised, len(self.open()))
-        assert "goes on, with your answer: yes" in self.line(self.ann, answered)
+        assert "goes on, with your answer: yes" in self.read(self.ann, answered)
         pump()
         assert ["game 1970-01-01"] == [facts["account"] for facts in self.raised]
 
@@ -105,7 +108,7 @@ class TestTheGames(CapsTest):
         self.talk()
         assert ([], []) == (self.open(), self.raised)
         assert {"no_operator"} == {facts["reason"] for facts in self.denied}
-        why = self.line(self.bea, "assistant why ada full")
+        why = self.read(self.bea, "assistant why ada full")
         assert "nobody who may raise a cap of the whole game is there" in why, why
         assert "EVENNIA_AI_BUDGET_CONFIG.game.tokens_per_day" in why, why
         spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
@@ -188,7 +191,7 @@ class TestOthers(CapsTest):
         self.come_online(self.bea.account)
         self.talk(8)
         assert ([], "no_operator") == (self.raised, self.denied[-1]["reason"])
-        why = self.line(self.bea, "assistant why ada full")
+        why = self.read(self.bea, "assistant why ada full")
         assert "nobody who may raise the cap of a player is there" in why, why
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("assistant"))
@@ -203,8 +206,8 @@ class TestOthers(CapsTest):
         assert (person_of(self.bob),) == question.people
         assert "The cap on tokens a day of Ada leaves too little" in question.asking.prompt
         answered = f"assistant answer {question.number} yes"
-        assert "were not asked question" in self.line(self.bea, answered)
-        assert "goes on, with your answer: yes" in self.line(self.bob, answered)
+        assert "were not asked question" in self.read(self.bea, answered)
+        assert "goes on, with your answer: yes" in self.read(self.bob, answered)
         assert ["assistant ada 1970-01-01"] == [facts["account"] for facts in self.raised]
         assert State.SAFETY_LOCKOUT is not state_of(self.ada_script)
 
@@ -214,15 +217,14 @@ class TestOthers(CapsTest):
         self.come_online(self.ann.account)
         self.talk(8)
         (question,) = self.open()
-        self.line(self.ann, f"assistant answer {question.number} no")
+        self.read(self.ann, f"assistant answer {question.number} no")
         self.clock.advance(20)  # the model gives no last answer
         pump()
         self.talk(2)
-        self.clock.advance(20)
-        pump()
+        self.advance(20)
         assert ([], "user_refused") == (self.open(), self.denied[-1]["reason"])
         assert 3 == len(self.denied)
-        self.line(self.ann, "assistant budget ada raise tokens_per_day 1")
+        self.read(self.ann, "assistant budget ada raise tokens_per_day 1")
         self.talk(1)
         assert 1 == len(self.open())
 
@@ -234,12 +236,11 @@ class TestOthers(CapsTest):
         evennia.SESSION_HANDLER.pop(session.sessid)
         review()
         for seconds in (GRACE_SECONDS, 20):  # the model gives no last answer either
-            self.clock.advance(seconds)
-            pump()
+            self.advance(seconds)
         assert ([], "no_operator") == (self.open(), self.denied[-1]["reason"])
         spent = 'Ada stifles a yawn. "I have said all I can today. Ask me in 24 hours."'
         assert spent == self.mira.heard_from(self.ada)[-1]
-        text = self.line(self.bea, "assistant why ada")
+        text = self.read(self.bea, "assistant why ada")
         assert "I did not start because a limit was used up." in text.splitlines()[0]
         assert 1 == text.count("I could not answer")
 
@@ -255,8 +256,8 @@ class TestOthers(CapsTest):
                 (lambda: unset_setting(self.ada_script, cap), True),
                 (lambda: set_setting(self.ada_script, cap, 900), None),
                 (lambda: state.write(self.ada_script, **{own: {}}), True),
-                (lambda: self.line(self.ann, f"{raised}9"), False),
-                (lambda: self.line(self.ann, f"{raised}90000"), True),
+                (lambda: self.read(self.ann, f"{raised}9"), False),
+                (lambda: self.read(self.ann, f"{raised}90000"), True),
             )
         ):
             with self.subTest(number=number):
@@ -267,15 +268,14 @@ class TestOthers(CapsTest):
                 if is_enough:
                     self.model.answers.append(completion(None, ("noop", {}), usage=USED))
                 change()
-                self.ada_script.at_repeat()
-                pump()
+                self.fire_timer()
                 left = [question.number for question in self.open()]
                 if is_enough:
                     assert ([], {}, []) == (left, self.ada_script.work.aside, self.waiting())
                 else:
                     assert (len(left), left == [before.number]) == (1, is_enough is None)
         assert [] == self.denied
-        assert "cap_changed" in self.line(self.ann, "assistant why ada full")
+        assert "cap_changed" in self.read(self.ann, "assistant why ada full")
 
     @override_settings(EVENNIA_AI_BUDGET_CONFIG=capped("game", 0))
     def test_hole_d21_her_own_cap_she_extends_as_she_is_set(self) -> None:

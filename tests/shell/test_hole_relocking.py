@@ -20,17 +20,17 @@ class TestRelocking(RightsTest):
         """Check that Bea can relock, force and puppet nothing, but still run Ada."""
         before = str(self.ada.locks)
         for lock in ("edit", "puppet", "control", "delete", "ai_control"):
-            shown = self.line(self.bea, f"lock ada = {lock}:perm(Builder)")
+            shown = self.read(self.bea, f"lock ada = {lock}:perm(Builder)")
             assert "You are not allowed to do that." in shown, shown
         assert before == str(self.ada.locks)
-        shown = self.line(self.bea, "force ada = say I am forced.")
+        shown = self.read(self.bea, "force ada = say I am forced.")
         assert "You don't have permission to force" in shown, shown
         assert not self.mira.heard_from(self.ada)
         session = self.come_online(self.bea.account)
         self.bea.account.execute_cmd("ic ada", session=session)
         assert self.ada.account is None
-        assert "Ada is stopped." in self.line(self.bea, "assistant emergency stop ada")
-        assert "stop cleared" in self.line(self.bea, "assistant emergency clear ada")
+        assert "Ada is stopped." in self.read(self.bea, "assistant emergency stop ada")
+        assert "stop cleared" in self.read(self.bea, "assistant emergency clear ada")
 
     def test_hole_b9_who_runs_an_assistant_relocks_forces_and_puppets_nothing(self) -> None:
         self.refuse_all()
@@ -41,25 +41,25 @@ class TestRelocking(RightsTest):
         lines = [f"scripts/{word} #{number}" for word in ("stop", "pause", "delete")]
         by_class = "scripts/delete assistant_script.AssistantScript"
         for line in (*lines, "scripts/delete ada =", by_class):
-            shown = self.line(self.bea, line)
+            shown = self.read(self.bea, line)
             assert "Nothing is done: Ada is an assistant." in shown, (line, shown)
         assert AssistantScript.objects.filter(id=number, db_is_active=True).exists()
         for kind in (DefaultScript, AssistantScript):  # the second is not an assistant of the game
             other = create_script(kind, key="tides", autostart=False)
-            assert "Deleted" in self.line(self.bea, f"scripts/delete #{other.id}")
+            assert "Deleted" in self.read(self.bea, f"scripts/delete #{other.id}")
             assert other.pk is None
 
     def test_hole_b9_nor_in_a_game_of_an_older_version(self) -> None:
         """Its lock `control` named builders; the next start moves that to `ai_control`."""
         self.as_before()
-        shown = self.line(self.bea, "lock ada = edit:perm(Builder)")
+        shown = self.read(self.bea, "lock ada = edit:perm(Builder)")
         assert "Added lock 'edit:perm(Builder)' to Ada." in shown, shown
         self.as_before()
         self.begin_anew(self.ada_script)
         self.refuse_all()
 
     def test_hole_b9_its_maker_and_admins_have_evennias_rights(self) -> None:
-        self.line(self.bea, "assistant create Edda = Edda sorts maps.")
+        self.read(self.bea, "assistant create Edda = Edda sorts maps.")
         edda = self.made("Edda").obj
         own = f"pid({self.bea.account.id}) or perm(Admin)"
         assert [f"control:{own}", f"delete:{own}"] == [
@@ -67,7 +67,7 @@ class TestRelocking(RightsTest):
         ]
         assert "puppet:perm(Admin)" == edda.locks.get("puppet")
         for person, may in ((self.bea, True), (self.ann, True), (self.bob, False)):
-            shown = self.line(person, "lock edda = view:all()")
+            shown = self.read(person, "lock edda = view:all()")
             assert may is ("Added lock" in shown), (person, shown)
 
 
@@ -117,8 +117,8 @@ class TestSorting(RightsTest):
         script: Any = create_script(AssistantScript, key="Cora", obj=body, tags=tags)
         self.begin_anew(script)
         assert f"control:{own}" == body.locks.get("control")
-        assert "Cora is stopped." in self.line(self.bea, "assistant emergency stop cora")
+        assert "Cora is stopped." in self.read(self.bea, "assistant emergency stop cora")
         lacks = f"You may not control Cora: that needs its lock 'control:{own}'."
-        assert lacks == self.line(self.bob, "assistant emergency clear cora")
+        assert lacks == self.read(self.bob, "assistant emergency clear cora")
         assert State.STOPPED is state_of(script)
         assert operations.may_control(script, self.ann, is_staff=True)

@@ -32,7 +32,7 @@ class TestActs(RightsTest):
     def name(self, kind: str, person: Any) -> None:
         """Ann, an admin, types a lock that names this person."""
         account = person.account
-        shown = self.line(self.ann, f"lock ada = {kind}:perm(Admin) or pid({account.id})")
+        shown = self.read(self.ann, f"lock ada = {kind}:perm(Admin) or pid({account.id})")
         assert "Added lock" in shown, shown
 
     def test_hole_b11_a_player_who_runs_her_changes_no_memories_and_moves_her_nowhere(self) -> None:
@@ -99,10 +99,10 @@ class TestActs(RightsTest):
 
     def test_hole_b11_who_has_one_right_finds_the_words_for_it(self) -> None:
         """A player named by any of her locks is answered as staff is."""
-        assert "is for staff" in self.line(self.pia, "assistant stop ada")
+        assert "is for staff" in self.read(self.pia, "assistant stop ada")
         self.name("ai_configure", self.pia)
-        assert "You may not control Ada" in self.line(self.pia, "assistant stop ada")
-        assert "persona is" in self.line(self.pia, "assistant config ada set persona Dry.")
+        assert "You may not control Ada" in self.read(self.pia, "assistant stop ada")
+        assert "persona is" in self.read(self.pia, "assistant config ada set persona Dry.")
 
 
 class TestQuelled(RightsTest):
@@ -163,8 +163,8 @@ class TestQuelled(RightsTest):
     def test_hole_b13_commands_honour_it_too(self) -> None:
         """A command may ask the account behind the character."""
         self.bea.account = self.account_of_bea
-        shown = self.line(self.bea, "assistant emergency stop ada")
+        shown = self.read(self.bea, "assistant emergency stop ada")
         assert "You may not control Ada" in shown
         assert self.bea in forms_of(self.bea)
         self.account_of_bea.attributes.remove("_quell")
-        assert "Ada is stopped." in self.line(self.bea, "assistant emergency stop ada")
+        assert "Ada is stopped." in self.read(self.bea, "assistant emergency stop ada")

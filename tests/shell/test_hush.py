@@ -29,8 +29,7 @@ class HushTest(HearingTest):
     def told(self, person: Any, line: str) -> str:
         self.forget()
         self.type(person, line)
-        seen: str = person.seen[-1] if person.seen else ""
-        return seen
+        return person.seen[-1] if person.seen else ""
 
     def hush(self, minutes: int = 10) -> None:
         assert operations.hush(self.ada_script, self.mira, minutes).ok
@@ -157,7 +156,7 @@ class TestQuiet(HushTest):
         for tool in (("say", {"message": "Hello!"}), ("emote", {"action": "shouts."})):
             self.forget()
             self.ask("whisper Ada = hello", completion(None, tool), whispers("Psst."))
-            text = self.model.bodies[-1]["messages"][-1]["content"]
+            text = self.prompt()
             assert "you were asked to be quiet here" in text
             assert ['Ada whispers: "Psst."'] == self.tom.heard_from(self.ada)
             assert [] == self.mira.heard_from(self.ada)
@@ -201,8 +200,7 @@ class TestUnderWay(HushTest):
     def test_a_turn_for_a_whisper_goes_on(self) -> None:
         self.type(self.tom, "whisper Ada = hello")
         self.type(self.mira, "hush ada")
-        self.model.answer(whispers("Psst."))
-        pump()
+        self.model_answers(whispers("Psst."))
         assert 'Ada whispers: "Psst."' == self.tom.heard_from(self.ada)[-1]
 
     def test_an_act_of_her_own_is_dropped(self) -> None:
@@ -211,9 +209,7 @@ class TestUnderWay(HushTest):
         self.ada_script.at_repeat()
         operations.add_goal(self.ada_script, "find the atlas")
         self.ada_script.at_repeat()
-        self.clock.advance(11)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer(11)
         assert 1 == len(self.model.waiting)
         self.hush()
         pump()

@@ -11,7 +11,6 @@ from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.llm.scripted import completion
 from tests.shell.stopping import SafetyTest
-from tests.shell.support import pump
 
 NOOP = completion(None, ("noop", {}))
 
@@ -29,18 +28,15 @@ class IdleTest(SafetyTest):
         """Give Ada a goal and let its time come."""
         self.set(autonomy_config={"seconds": 10}, compact_enabled=False)
         operations.add_goal(self.ada_script, "find the atlas")
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         self.clock.advance(11)
 
     def pass_time(self) -> int:
         """Let all timers run out and beats pass; returns the number of model calls."""
         before = len(self.model.bodies)
         for seconds in (0, 1, 2, 30, 60, 3600):
-            self.clock.advance(seconds)
-            pump()
-            self.ada_script.at_repeat()
-            pump()
+            self.advance(seconds)
+            self.fire_timer()
         return len(self.model.bodies) - before
 
 
@@ -96,8 +92,7 @@ class TestAtRest(IdleTest):
         for rest in self.each_way():
             self.type(self.tom, "whisper Ada = hello")
             self.model.answers.append(NOOP)
-            self.clock.advance(2)
-            pump()
+            self.advance(2)
             self.type(self.tom, "whisper Ada = hello?")
             rest(self.ada_script)
             assert 0 == self.pass_time()
@@ -105,8 +100,7 @@ class TestAtRest(IdleTest):
     def test_a_call_that_is_under_way(self) -> None:
         for rest in self.each_way("without a body"):
             self.type(self.tom, "whisper Ada = hello")
-            self.clock.advance(2)
-            pump()
+            self.advance(2)
             cancelled = self.model.cancelled
             rest(self.ada_script)
             assert cancelled + 1 == self.model.cancelled
@@ -150,6 +144,5 @@ class TestNobodyAbout(IdleTest):
         assert 0 == self.pass_time()
         self.log_in()
         self.model.answers.append(NOOP)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         assert 1 == len(self.model.bodies)

@@ -51,7 +51,7 @@ class TestStockCommands(ShellTest):
         """A listener who sees `Tom(#6)` hears the same words."""
         self.ada.permissions.add("Builder")
         self.ask("whisper Ada = hello", whispers("Hello."))
-        text = self.model.bodies[0]["messages"][-1]["content"]
+        text = self.prompt(0)
         assert 'Tom whispers to you (trust 0.9): "hello"' == text
 
     def test_a_pose_with_her_name_is_for_her(self) -> None:
@@ -61,7 +61,6 @@ class TestStockCommands(ShellTest):
     def test_marks_come_only_from_the_server(self) -> None:
         text = ('Tom says, "assistant_message=True"', {"type": "say"})
         heard = read(text, self.tom, self.ada)
-        assert heard is not None
         assert (False, 0, Source.SAY) == (heard.from_assistant, heard.hops, heard.source)
 
     def test_odd_marks_are_none(self) -> None:
@@ -69,7 +68,6 @@ class TestStockCommands(ShellTest):
         for mark, hops in (("yes", "3"), (1, -2), (None, True), (True, 2.5)):
             options = {"type": "say", "assistant_message": mark, "assistant_hops": hops}
             heard = read(('Tom says, "x"', options), self.tom, self.ada)
-            assert heard is not None
             assert (mark is True, 0) == (heard.from_assistant, heard.hops)
 
 
@@ -113,7 +111,6 @@ class TestMarks(ShellTest):
             with self.subTest(kind=kind):
                 text = 'Tom says, "' + "x" * 200_000 + '"'
                 heard = read((text, {"type": kind}), self.tom, self.ada)
-                assert heard is not None
                 assert (100_000, "…") == (len(heard.body), heard.body[-1])
 
 
@@ -137,7 +134,6 @@ class TestSenders(ShellTest):
         ):
             with self.subTest(name):
                 heard = self._said_by(sender)
-                assert heard is not None
                 assert (sender_id, person) == (heard.sender_id, heard.person)
 
     def test_object_and_account_of_one_number_are_two(self) -> None:
@@ -151,7 +147,6 @@ class TestSenders(ShellTest):
         for sender in (None, [], (), "", 0):
             with self.subTest(sender=sender):
                 heard = self._said_by(sender)
-                assert heard is not None
                 assert (Source.SYSTEM, "", "") == (heard.source, heard.sender_id, heard.person)
 
     def test_who_cannot_be_named_is_not_heard(self) -> None:
@@ -187,7 +182,6 @@ class TestSenders(ShellTest):
         ):
             with self.subTest(line=line):
                 heard = read((line, {"type": kind}), self.tom, self.ada)
-                assert heard is not None
                 assert body in heard.body
 
 

@@ -109,7 +109,6 @@ class TestFull(ShellTest):
         for words in ("one", "two", "three", "four"):
             self.type(self.tom, f"whisper Ada = {words}")
         self.model.answers.append(whispers("Four."))
-        self.model.answer(whispers("One."))
-        pump()
+        self.model_answers(whispers("One."))
         expected = [SORRY, SORRY, 'Ada whispers: "One."', 'Ada whispers: "Four."']
         assert expected == self.tom.heard_from(self.ada)

@@ -15,7 +15,7 @@ from evennia_ai.models import Memory, MemoryVector
 from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.shell.memory_case import MemoryTest
-from tests.shell.support import pump, whispers
+from tests.shell.support import whispers
 
 
 class TestIndexing(MemoryTest):
@@ -92,8 +92,7 @@ class TestIndexing(MemoryTest):
         delays = []
         for _ in range(count):
             began, due = self.clock.seconds(), self.ada_script.work.indexing.retry.getTime()
-            self.clock.advance(due - began)
-            pump()
+            self.advance(due - began)
             delays.append(due - began)
         return delays
 

@@ -12,7 +12,6 @@ from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai import consolidation, operations
 from evennia_ai.agent import compaction, preparation
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.text.words import counted
 from evennia_ai.core.turn.contexts import CONTEXTS, MAIN_PARTS, ContextType, fields_of
 from evennia_ai.errors import ConfigurationError
@@ -87,14 +86,12 @@ class TestDayAndNight(InnerCase):
     def live(self) -> None:
         """A talk, a goal that is split, a summary that keeps facts first, and a night."""
         self.beat()
-        self.model.answers.append(whispers("Good evening.", "Tom"))
-        self.tom.execute_cmd("whisper Ada = good evening")
-        pump()
+        self.ask("whisper Ada = good evening", whispers("Good evening.", "Tom"))
         assert operations.add_goal(self.ada_script, "find the lost atlas").ok
         self.beat()
         split = completion(None, ("split_goal", {"number": 1}))
         self.model.answers.extend([split, completion(PARTS), NOOP])
-        self.wait(20)
+        self.advance(20)
         self.beat()
         self.remember(3, "attic")
         history = [message for number in range(16) for message in turn_of(number)]
@@ -137,7 +134,7 @@ class TestDayAndNight(InnerCase):
         purposes = set(ModelCall.objects.values_list("purpose", flat=True))
         wanted = {"planning", "consolidation", "importance", "profiles", "reflection", "summary"}
         assert wanted <= purposes
-        shown = self.call(CmdAssistant(), "why ada full")
+        shown = self.assistant("why ada full")
         assert "may do: context tick_event" in shown
         assert "Outside its turns:" in shown
         assert "reflection_cont (reflection), 980 tokens" in shown
@@ -355,19 +352,19 @@ class TestShown(InnerCase):
     def test_each_context(self) -> None:
         for kind in MAIN_PARTS:
             self.set(context_configs={str(kind): {"component_overrides": {0: CANARIES[kind]}}})
-            lines = self.call(CmdAssistant(), f"prompt ada {kind}")
+            lines = self.assistant(f"prompt ada {kind}")
             assert f"Ada, context {kind}: what its model is asked" in lines
             most = min(5, CONTEXTS[kind].max_iterations)  # 5 is the default of `execution_config`
             assert f"at most  {counted(most, 'model calls')} for one answer" in lines
-            whole = self.call(CmdAssistant(), f"prompt ada {kind} show")
+            whole = self.assistant(f"prompt ada {kind} show")
             assert CANARIES[kind] in whole
             assert "(what it is about)" in whole
 
     def test_a_turn_of_its_own(self) -> None:
         assert operations.add_goal(self.ada_script, "find the lost atlas").ok
-        assert "Ada, by itself: tokens" in self.call(CmdAssistant(), "prompt ada tick_autonomous")
-        whole = self.call(CmdAssistant(), "prompt ada tick_autonomous show")
+        assert "Ada, by itself: tokens" in self.assistant("prompt ada tick_autonomous")
+        whole = self.assistant("prompt ada tick_autonomous show")
         assert "Your goal 1: find the lost atlas." in whole
 
     def test_what_is_no_context(self) -> None:
-        assert "Usage: assistant" in self.call(CmdAssistant(), "prompt ada dreaming")
+        assert "Usage: assistant" in self.assistant("prompt ada dreaming")

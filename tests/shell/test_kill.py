@@ -38,9 +38,7 @@ class TestQueue(SafetyTest):
         operations.stop(self.ada_script, "test")
         assert 1 == self.model.cancelled
         for seconds in (0, 1, 60, 3600):
-            self.clock.advance(seconds)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(seconds)
         assert (1, State.STOPPED) == (len(self.model.bodies), state_of(self.ada_script))
 
     def test_b11_the_queue_is_emptied_with_receipts(self) -> None:
@@ -118,8 +116,7 @@ class TestTools(SafetyTest):
         assert [] == dangling(history)
         assert "nobody knows whether this happened" in history[-1]["content"]
         operations.clear(self.ada_script)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         assert (1, 1, None) == (
             len(self.model.bodies),
             len(game_tools.pending),
@@ -140,8 +137,7 @@ class TestTools(SafetyTest):
     def test_b12_out_of_a_tool_itself(self) -> None:
         self.ask("whisper Ada = good night")
         self.model.answers.append(says("Zzz."))
-        self.model.answer(FALL_SILENT)
-        pump()
+        self.model_answers(FALL_SILENT)
         assert (State.STOPPED, 1) == (state_of(self.ada_script), len(self.model.bodies))
         assert not self.ada_script.work.is_ticking
         operations.clear(self.ada_script)
@@ -176,17 +172,14 @@ class TestQuestions(SafetyTest):
         operations.stop(self.ada_script, "test")
         operations.clear(self.ada_script)
         for seconds in (0, 60, 3600):
-            self.clock.advance(seconds)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(seconds)
         assert (1, []) == (len(self.model.bodies), approvals.pending(self.ada_script))
 
     def test_silence_and_a_reset_withdraw_it_too(self) -> None:
         operations.reset_history(self.ada_script)
         assert [] == approvals.pending(self.ada_script)
         pump()
-        self.model.answer(LOOK)
-        pump()
+        self.model_answers(LOOK)
         assert 1 == len(approvals.pending(self.ada_script)), "the reset asks the message again"
         operations.set_enabled(self.ada_script, False)
         assert [] == approvals.pending(self.ada_script)
@@ -249,8 +242,7 @@ class TestTrouble(SafetyTest):
             "the stop could not be stored, and holds until a" in line
             for line in self.sent_to_staff()
         )
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         assert 1 == len(self.model.bodies)
         assert "an emergency stop is active" == self.ada_script.silence
         assert operations.clear(self.ada_script).ok

@@ -239,8 +239,7 @@ class TestPortions(SafetyTest):
             mock.patch.multiple(stopping, CANCELS=2, PORTION=2),
             mock.patch.object(services.pacer(), "_slice", 0.0),
         ):
-            what.start()
-            self.addCleanup(what.stop)
+            self.enterContext(what)
         self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(4))]
 
     def ask(self) -> None:

@@ -160,8 +160,7 @@ class TestRefused(DeleteTest):
         result = self.delete(script)
         assert ProblemKind.UNAVAILABLE is result.problem
         assert "Brass is stopped, and could not be deleted: at_object_delete" in result.message
-        assistant = operations.find_assistant("Brass")
-        assert assistant is not None
+        assistant: Any = operations.find_assistant("Brass")
         assert state.read(assistant, "emergency_stop")
         assert "A knocker." == state.read(assistant, "persona")
         assert body.pk is not None

@@ -53,8 +53,7 @@ class TestLocked(LockoutTest):
         _, brass = self.make("Brass")
         self.type(self.tom, "whisper Brass = hello")
         self.lock()
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         assert ['Brass whispers: "Hello."'] == self.tom.heard_from(brass)
 
     def test_b8_no_timer_moves_her(self) -> None:
@@ -62,9 +61,7 @@ class TestLocked(LockoutTest):
         operations.add_goal(self.ada_script, "find the atlas")
         self.lock()
         for _ in range(5):
-            self.clock.advance(3600)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(3600)
         assert [] == self.model.bodies
 
     def test_a_talk_is_over(self) -> None:
@@ -117,8 +114,7 @@ class TestLocked(LockoutTest):
         assert "Ada cannot use its model because the shared ledger does not" in text
         assert "Look: assistant budget Ada" in text
         assert "  Ada: the shared ledger does not answer. Further problems of this kind" in text
-        self.model.answers.append(whispers("Hello."))
-        self.type(self.tom, "whisper Ada = hello")
+        self.ask("whisper Ada = hello", whispers("Hello."))
         pump()
         assert "Hello." in self.tom.heard_from(self.ada)[-1]
 

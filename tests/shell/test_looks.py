@@ -49,7 +49,6 @@ def notes_of(body: Any) -> list[str]:
 
 class TestMadeUpDescriptions(ToolTest):
     def enter_desert(self) -> None:
-        """Put Ada into a wilderness."""
         wilderness.create_wilderness(mapprovider=Desert())
         wilderness.enter_wilderness(self.ada, coordinates=(3, 4))
 

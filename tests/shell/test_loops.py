@@ -81,8 +81,7 @@ class TestTwo(LoopTest):
                 pump()
                 assert asked + 1 == len(self.model.bodies)
                 assert "Brass" == self.speaker()
-                self.model.answer(says("Yes?"))
-                pump()
+                self.model_answers(says("Yes?"))
                 self.clock.advance(100)
 
     def test_by_name_the_talk_of_another_ends(self) -> None:

@@ -123,7 +123,7 @@ class TestLore(MemoryTest):
         self.store.is_down = True
         self.write("The mill is haunted.", "mill")
         self.ask("whisper Ada = Who owns the mill?", whispers("Nobody."))
-        assert '- "The mill is haunted."' in self.model.bodies[-1]["messages"][-1]["content"]
+        assert '- "The mill is haunted."' in self.prompt()
 
     def test_no_store_reads_it(self) -> None:
         """Lore is not queued for the memory store."""

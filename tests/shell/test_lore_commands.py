@@ -13,12 +13,10 @@ class LoreTest(RememberingTest):
     def add(self, head: str, text: str) -> int:
         shown = self.typed(f"aimemory lore add {head} = {text}")
         match = re.fullmatch(r"Lore (\d+) is added\.", shown)
-        assert match is not None, shown
         return int(match[1])
 
     def lore(self) -> list[dict[str, object]]:
-        rows: list[dict[str, object]] = operations.list_lore().data.lore
-        return rows
+        return operations.list_lore().data.lore
 
 
 class TestLore(LoreTest):

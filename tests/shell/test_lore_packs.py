@@ -37,8 +37,7 @@ HARBOUR = {"pack": "harbour", "entries": [{"id": "a", "text": "x", "keywords": [
 
 
 def quest_state(being: Any, quest: str) -> str | None:
-    state: str | None = being.attributes.get(f"quest_{quest}")
-    return state
+    return being.attributes.get(f"quest_{quest}")
 
 
 def broken_state(being: Any, quest: str) -> str:
@@ -66,7 +65,7 @@ class PackTest(CardTest):
     def told(self, line: str) -> str:
         """The last message to the model in the turn that a line starts."""
         self.ask(line, whispers("Hm."))
-        return str(self.model.bodies[-1]["messages"][-1]["content"])
+        return self.prompt()
 
 
 class TestPacks(PackTest):

@@ -22,11 +22,6 @@ SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 class MannersTest(HearingTest):
     """An assistant with a clock that is advanced by hand."""
 
-    def after(self, seconds: float) -> None:
-        """Let this time pass, and run what is due."""
-        self.clock.advance(seconds)
-        pump()
-
     def ask_often(self, times: int, person: object = None) -> None:
         """Somebody (Tom) whispers again and again; nobody answers yet."""
         for number in range(times):
@@ -41,7 +36,7 @@ class TestBurst(MannersTest):
             self.type(self.tom, f"whisper Ada = {words}")
         assert [] == self.model.bodies
         self.model.answers.append(whispers("All three."))
-        self.after(0.1)
+        self.advance(0.1)
         lines = [f'Tom whispers to you (trust 0.9): "{word}"' for word in ("one", "two", "three")]
         assert "\n".join(lines) == self.prompt()
         assert (1, []) == (len(self.model.bodies), self.waiting())
@@ -50,7 +45,7 @@ class TestBurst(MannersTest):
     def test_it_is_bounded(self) -> None:
         self.ask_often(5)
         self.model.answers.extend([whispers("Three."), whispers("Two.")])
-        self.after(0.1)
+        self.advance(0.1)
         assert [3, 2] == [len(self.prompt(number).split("\n")) for number in (0, 1)]
 
     def test_only_what_belongs_together_is_joined(self) -> None:
@@ -60,7 +55,7 @@ class TestBurst(MannersTest):
         self.type(self.tom, "say @ada three")
         self.type(self.tom, "whisper Ada = four")
         self.model.answers.extend([completion(None, ("noop", {}))] * 3)
-        self.after(0.1)
+        self.advance(0.1)
         prompts = [self.prompt(number) for number in range(3)]
         firsts = [text.split(": ")[1].split("\n")[0] for text in prompts]
         assert ['"one"', '"two"', '"three"'] == firsts
@@ -75,7 +70,7 @@ class TestBurst(MannersTest):
         self.type(self.tom, "whisper Ada = one")
         self.type(self.tom, "whisper Ada = two")
         self.type(self.mira, "whisper Ada = three")
-        self.after(0.1)
+        self.advance(0.1)
         turn = turns.load(self.ada_script, self.ada_script.work.inbox[0], 3)
         assert ["one", "two"] == [event.body for event in turn.events]
         turns.write_ahead_intent(self.ada_script, turn, ToolCall("c1", "say", {"message": "Yes."}))
@@ -89,7 +84,7 @@ class TestBurst(MannersTest):
     def test_a_failure_settles_and_tells_once(self) -> None:
         self.ask_often(3)
         self.model.answers.append(ModelReplyError("no"))
-        self.after(0.1)
+        self.advance(0.1)
         assert ([SORRY], []) == (self.tom.heard_from(self.ada), self.waiting())
 
 
@@ -99,12 +94,12 @@ class TestCooldown(MannersTest):
     def test_the_next_turn_waits(self) -> None:
         self.ask("whisper Ada = one", whispers("One."))
         self.type(self.tom, "whisper Ada = two")
-        self.after(9)
+        self.advance(9)
         assert 1 == len(self.model.bodies)
         self.ask("whisper Ada = mine", whispers("Yours.", "Mira"), person=self.mira)
         assert ['Ada whispers: "Yours."'] == self.mira.heard_from(self.ada)
         self.model.answers.append(whispers("Two."))
-        self.after(1.1)
+        self.advance(1.1)
         assert 'Ada whispers: "Two."' == self.tom.heard_from(self.ada)[-1]
 
     def test_waiting_does_not_multiply_beats(self) -> None:
@@ -114,9 +109,9 @@ class TestCooldown(MannersTest):
         for _ in range(20):
             self.ada_script.at_repeat()
         assert 60 >= len(self.clock.getDelayedCalls())
-        self.after(9)
+        self.advance(9)
         assert 1 == len(self.model.bodies)
-        self.after(2)
+        self.advance(2)
         assert 2 == len(self.model.bodies)
 
 
@@ -133,10 +128,10 @@ class TestLimits(MannersTest):
         assert (2, []) == (len(self.model.bodies), self.waiting())
         self.ask("whisper Ada = hello", whispers("Hello.", "Mira"), person=self.mira)
         assert ['Ada whispers: "Hello."'] == self.mira.heard_from(self.ada)
-        self.after(59)
+        self.advance(59)
         self.type(self.tom, "whisper Ada = hello")
         assert [WAIT] == self.tom.heard_from(self.ada)
-        self.after(1)
+        self.advance(1)
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert [WAIT, 'Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
@@ -237,11 +232,11 @@ class TestEngaged(MannersTest):
 
     def test_it_ends_after_a_minute(self) -> None:
         self.begin()
-        self.after(59)
+        self.advance(59)
         self.ask("say still there?", says("I am."))
-        self.after(59)
+        self.advance(59)
         assert "2 continued_address trigger" == self.judge("say good")
-        self.after(60)
+        self.advance(60)
         assert "7 default ignore" == self.judge("say hm")
 
     def test_it_ends_when_another_speaks(self) -> None:
@@ -335,6 +330,7 @@ class TestEngaged(MannersTest):
     def test_with_an_assistant_there_is_none(self) -> None:
         """Assistants have to address each other in every message."""
         brass_script, _ = self.make("Brass")
-        self.model.answers.extend([says("@brass hello"), says("@ada hello, Ada"), says("Yes.")])
-        self.type(self.tom, "say @ada greet Brass")
+        self.ask(
+            "say @ada greet Brass", says("@brass hello"), says("@ada hello, Ada"), says("Yes.")
+        )
         assert {} == brass_script.work.conversations.by_place

@@ -268,8 +268,7 @@ class TestAttempts(MoneyTest):
     def test_hole_d24_a_first_model_that_times_out_is_a_row(self) -> None:
         """The service may charge for it, so the whole reservation counts."""
         self.whisper()
-        self.clock.advance(31)
-        pump()
+        self.advance(31)
         assert [("cut_off", self.BIG), ("settled", self.SCRIPTED)] == self.states()
         first, second = self.rows()
         assert first.estimated_completion_tokens == first.completion_tokens > 0
@@ -292,8 +291,7 @@ class TestAttempts(MoneyTest):
         """The requests had been sent, so each may be charged for."""
         broken = ModelConnectionError("gone", was_sent=True)
         self.whisper(broken, broken)
-        self.clock.advance(2)
-        pump()
+        self.advance(2)
         expected = [("cut_off", self.BIG)] * 2 + [("settled", self.SCRIPTED)]
         assert expected == self.states()
 
@@ -302,15 +300,13 @@ class TestAttempts(MoneyTest):
             with self.subTest(error=str(error)):
                 ModelCall.objects.all().delete()
                 self.whisper(error, error)
-                self.clock.advance(2)
-                pump()
+                self.advance(2)
                 assert [("settled", self.SCRIPTED)] == self.states()
 
     def test_hole_d24_a_gateway_that_gave_up_may_have_cost(self) -> None:
         """The model behind it may have answered."""
         self.whisper(ModelStatusError(504, "late"), ModelStatusError(504, "late"))
-        self.clock.advance(2)
-        pump()
+        self.advance(2)
         assert ["cut_off", "cut_off", "settled"] == [call.state for call in self.rows()]
 
     def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:

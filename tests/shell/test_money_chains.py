@@ -201,8 +201,7 @@ class TestTasks(ChainTest):
                 held.append(talker)
                 self.type(self.tom, "whisper Ada = count the lamps")
                 for _ in range(100):
-                    self.clock.advance(5)
-                    pump()
+                    self.advance(5)
                 turns = list(ModelCall.objects.filter(purpose="turn"))
                 assert 3 < len(turns) <= most
                 (kind,) = set(limits) - {"max_delegations_per_task"}
@@ -223,8 +222,7 @@ class TestTasks(ChainTest):
         held.append(self.let(self.circle(held)))
         self.type(self.tom, "whisper Ada = count the lamps")
         for _ in range(30):
-            self.clock.advance(5)
-            pump()
+            self.advance(5)
         assert 2 == len(self.names("delegation_begun"))
 
 

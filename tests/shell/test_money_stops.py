@@ -17,9 +17,9 @@ from twisted.internet.defer import Deferred
 from evennia_ai import emergency, operations
 from evennia_ai.agent.compaction import compact_conversation_history
 from evennia_ai.approvals import checkpoints
-from evennia_ai.core.memory.recollection import WORLD, Recollection, Seeker
+from evennia_ai.core.memory.recollection import WORLD, Recollection
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
-from evennia_ai.memory import indexing, recalling
+from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.mem0_store import open_embedded
 from evennia_ai.memory_store.table import Table
@@ -87,26 +87,17 @@ class TestEmbeddings(MemoryTest):
 
     def setUp(self) -> None:
         self.api = Embeddings()
-        running = self.api.running()
-        running.__enter__()
-        self.addCleanup(running.__exit__, None, None, None)
+        self.enterContext(self.api.running())
         values = {
             "EVENNIA_AI_EMBEDDINGS": "endpoint",
             "EVENNIA_AI_EMBEDDING_MODEL": "m",
             "EVENNIA_AI_EMBEDDINGS_URL": f"http://127.0.0.1:{self.api.port}/v1",
             "NO_PROXY": "127.0.0.1",
         }
-        environ = mock.patch.dict(os.environ, values)
-        environ.start()
-        self.addCleanup(environ.stop)
+        self.enterContext(mock.patch.dict(os.environ, values))
         super().setUp()
         service = services.memory()
         service._open_store = lambda: open_embedded(service._embedder, Table(is_shared=True))
-
-    def look(self) -> Any:
-        """Search in Tom's name."""
-        seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
-        return recalling.search(self.ada_script, "the boat Heron", seeker).result
 
     def test_hole_d28_nothing_is_embedded_after_a_stop(self) -> None:
         """A retry was scheduled before the stop."""
@@ -116,24 +107,22 @@ class TestEmbeddings(MemoryTest):
         emergency.stop_all([self.ada_script], "test")
         self.api.is_down = False
         for _ in range(20):
-            self.clock.advance(30)
-            pump()
+            self.advance(30)
         assert 1 == len(self.api.asked)
         assert 1 == indexing.status(self.ada_script).waiting
 
     def test_hole_d28_what_is_kept_meanwhile_waits_until_it_is_cleared(self) -> None:
         emergency.stop_all([self.ada_script], "test")
         self.remember("The boat Heron.")
-        assert self.look() is None
+        assert self.search() is None
         indexing.reindex(self.ada_script)
-        self.clock.advance(400)
-        pump()
+        self.advance(400)
         assert [] == self.api.asked
         emergency.clear_emergency_stop(self.ada_script)
         self.catch_up()
         assert [["The boat Heron."]] == [texts for texts in self.api.asked if "memory" not in texts]
         assert 0 == indexing.status(self.ada_script).waiting
-        assert 1 == len(self.look())
+        assert 1 == len(self.search())
 
     def test_hole_d28_a_run_is_broken_off(self) -> None:
         """The stop comes between two batches."""
@@ -162,7 +151,7 @@ class TestEmbeddings(MemoryTest):
         assert (False, False) == (self.ada_script.db.emergency_stop, timer.active())
         indexing.when_quiet(self.ada_script)
         self.clock.advance(indexing.QUIET_SECONDS)
-        assert self.look() is None
+        assert self.search() is None
         self.catch_up()
         assert [] == self.api.asked
 
@@ -178,8 +167,7 @@ class TestEmbeddings(MemoryTest):
         emergency.stop_all([self.ada_script], "test")
         self.ada_script.at_pause()
         self.ada_script.at_start()
-        self.clock.advance(400)
-        pump()
+        self.advance(400)
         assert [] == self.api.asked
 
 
@@ -204,8 +192,7 @@ class TestStopped(MoneyTest):
         self.type(self.tom, "whisper Ada = hello")
         assert 1 == len(self.counted.bodies)
         emergency.stop_all([self.ada_script], "test")
-        self.clock.advance(60)
-        pump()
+        self.advance(60)
         assert 1 == len(self.counted.bodies)
 
     def test_hole_d28_its_model_is_not_even_checked(self) -> None:

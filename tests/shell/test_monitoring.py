@@ -18,7 +18,7 @@ from evennia_ai.operations.monitoring import counts as observing
 from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.operations.monitoring import metrics
 from evennia_ai.runtime import services, state
-from tests.shell.support import ShellTest, one_by_one, pump, whispers
+from tests.shell.support import ShellTest, one_by_one, whispers
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "monitoring.md"
 KINDS = {True: "counter", False: "gauge"}
@@ -198,8 +198,7 @@ class TestMetrics(MonitoringTest):
     def test_a_model_call(self) -> None:
         self.type(self.tom, "whisper Ada = hello")
         assert (1, 0) == (self.sample("model_calls_in_flight"), self.sample("model_calls_total"))
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         ledger.store().flush()
         assert (0, 1) == (self.sample("model_calls_in_flight"), self.sample("model_calls_total"))
         assert self.sample("model_tokens_total", kind="completion")

@@ -3,7 +3,7 @@
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
-from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
@@ -22,8 +22,7 @@ class MuteTest(HearingTest):
 
 class TestCommand(MuteTest):
     def typed(self, line: str) -> str:
-        shown: str = self.call(CmdAssistant(), line, caller=self.mira)
-        return shown
+        return self.assistant(line, caller=self.mira)
 
     def test_each_is_said_and_lasts(self) -> None:
         for line, shown, muted in (
@@ -103,8 +102,7 @@ class TestUnheard(MuteTest):
         self.type(self.mira, "whisper Ada = hello")
         self.mute()
         self.model.answers.extend([NOOP, NOOP])
-        self.model.answer(NOOP)
-        pump()
+        self.model_answers(NOOP)
         assert (1, []) == (len(self.model.bodies), self.waiting())
         assert [] == self.mira.heard_from(self.ada)
 
@@ -126,7 +124,7 @@ class TestSpared(MuteTest):
     def test_not_by_a_whisper(self) -> None:
         self.mute()
         self.ask("whisper Ada = tell Mira", whispers("Psst.", "Mira"), NOOP)
-        text = self.model.bodies[1]["messages"][-1]["content"]
+        text = self.prompt(1)
         assert "Mira wants to hear nothing from you; leave them be" in text
         assert [] == self.mira.heard_from(self.ada)
 
@@ -134,9 +132,7 @@ class TestSpared(MuteTest):
         operations.set_muted(self.ada_script, self.account, True)
         reply = completion(None, ("page", {"target": "TestAccount", "message": "Psst."}))
         self.ask("whisper Ada = page Tom", reply, NOOP, person=self.mira)
-        assert (
-            "TestAccount wants to hear nothing" in self.model.bodies[1]["messages"][-1]["content"]
-        )
+        assert "TestAccount wants to hear nothing" in self.prompt(1)
 
     def test_not_her_thinking(self) -> None:
         self.mute()

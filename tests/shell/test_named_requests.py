@@ -85,8 +85,7 @@ class TestOnce(NamedTest):
         asked.cancel()
         (error,) = self.outcome(asked)
         assert isinstance(error, CancelledError)
-        self.model.answer(reports_of())
-        pump()
+        self.model_answers(reports_of())
         assert [NOON] == self.outcome(self.put())
 
     def test_what_cannot_be_stored_was_never_asked(self) -> None:
@@ -116,8 +115,7 @@ class TestRestart(NamedTest):
         self.restart()
         pump()
         self.model.answers.append(reports_of())
-        self.model.answer(reports_of())
-        pump()
+        self.model_answers(reports_of())
         result = find_request(self.ada_script, None, NAME)
         assert ("answered", NOON) == (result.data.state, result.data.answer)
         calls = len(self.model.bodies)

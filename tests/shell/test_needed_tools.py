@@ -219,7 +219,7 @@ class TestSafety(NeedCase):
         state.write(self.ada_script, context_configs={"tick_event": {"tool_filter": names}})
         looks = completion(None, (FIND_TOOLS, {"query": "hands"}))
         self.ask("whisper Ada = take the lamp", looks, whispers("I cannot."))
-        result = json.loads(self.model.bodies[-1]["messages"][-1]["content"])
+        result = json.loads(self.prompt())
         assert ["drop"] == [line.partition(":")[0] for line in result["result"].splitlines()]
 
     def test_what_is_offered_does_not_depend_on_it(self) -> None:

@@ -94,8 +94,7 @@ class TestOperations(ShellTest):
         }
         assert expected == {name: getattr(result.data, name) for name in expected}
         assert "closed" == result.data.breakers["llm:scripted"]["state"]
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         for act, mood in (
             (lambda: None, "awake"),
             (lambda: operations.set_enabled(self.ada_script, False), "silent"),
@@ -147,8 +146,7 @@ class TestOperations(ShellTest):
 
     def test_a_script_without_a_body_does_nothing(self) -> None:
         self.ada_script.obj = None
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         assert None is operations.status(self.ada_script).data.location
 
 

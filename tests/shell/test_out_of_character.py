@@ -133,7 +133,6 @@ class TestBoth(OutOfCharacterTest):
         assert "stopped by Tom" in self.typed("assistant emergency stop ada")
         self.typed("assistant create Edda")
         edda = operations.find_assistant("Edda")
-        assert edda is not None
         assert self.tom.location == edda.obj.location
 
     @override_settings(MULTISESSION_MODE=2)

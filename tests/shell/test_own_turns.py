@@ -28,8 +28,7 @@ class OwnTurnsTest(HearingTest):
         self.set(autonomy_config=pace, compact_enabled=False)
         self.limit(3)
         assert operations.add_goal(self.ada_script, "find the lost atlas").ok
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
 
     def limit(self, most: int, mode: str = "unattended") -> None:
         config = {"loop": {"max_own_turns": most}, "on_limit": {"mode": mode}}
@@ -41,18 +40,15 @@ class OwnTurnsTest(HearingTest):
         for _ in range(times):
             self.clock.advance(5)
             self.model.answers.append(says("Hm."))
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer()
             self.model.answers.clear()
         return len(self.model.bodies) - before
 
     def own_turns(self) -> int:
-        count: int = state.read(self.ada_script, "own_turns")
-        return count
+        return state.read(self.ada_script, "own_turns")
 
     def questions(self) -> list[Any]:
-        questions: list[Any] = approvals.pending(self.ada_script)
-        return questions
+        return approvals.pending(self.ada_script)
 
     def answer(self, text: str) -> None:
         operations.answer(self.questions()[0].number, self.account, text, is_staff=True)
@@ -66,8 +62,7 @@ class TestOneStep(OwnTurnsTest):
         for answer in (completion(None, ("look", {})), says("A room.")):
             self.clock.advance(5)
             self.model.answers.append(answer)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer()
         roles = [message["role"] for message in self.model.bodies[-1]["messages"]]
         assert ["system", "user", "assistant", "tool", "user"] == roles
         assert (0, 2) == (state.read(self.ada_script, "consecutive_errors"), self.own_turns())

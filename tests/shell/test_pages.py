@@ -50,7 +50,6 @@ class PageTest(HearingTest):
         pump()
 
     def log_in(self, account: object, body: object) -> ServerSession:
-        """Bring another player online."""
         session = log_in(account)
         account.puppet_object(session, body)  # type: ignore[attr-defined]
         return session
@@ -247,11 +246,6 @@ class TestStock(PageTest):
 
 
 class TestBack(PageTest):
-    def refusal(self) -> str:
-        """The result of the model's first call."""
-        text: str = self.model.bodies[1]["messages"][-1]["content"]
-        return text
-
     def test_a_character_that_is_called_like_an_account_gets_nothing(self) -> None:
         """The thief's character came online first."""
         thief = create_object("tests.shell.people.Person", key="TestAccount", location=self.room2)
@@ -261,8 +255,7 @@ class TestBack(PageTest):
         self.log_in(self.account2, thief)
         self.session = self.log_in(self.account, self.tom)
         self.type(self.tom, "page ada = what is my password?")
-        self.model.answer(pages("It is kestrel."))
-        pump()
+        self.model_answers(pages("It is kestrel."))
         sent = [
             (call.args[0].account.key, call.kwargs["text"])
             for call in evennia.SESSION_HANDLER.data_out.call_args_list
@@ -279,7 +272,7 @@ class TestBack(PageTest):
     def test_who_is_offline_is_not_paged(self) -> None:
         other = completion(None, ("noop", {}))
         self.ask("page ada = hello", pages("Hello.", "TestAccount2"), other)
-        assert "nobody named TestAccount2 is online" in self.refusal()
+        assert "nobody named TestAccount2 is online" in self.prompt(1)
 
     def test_paging_and_leaving_does_not_lock_her_up(self) -> None:
         """Five errors would lock her, so a sender who is offline must not be one."""
@@ -291,7 +284,7 @@ class TestBack(PageTest):
     def test_who_refuses_her_pages_is_not_paged(self) -> None:
         self.account.locks.add("msg:false()")
         self.ask("page ada = hello", pages("Hello."), completion(None, ("noop", {})))
-        assert "you are not allowed to page TestAccount" in self.refusal()
+        assert "you are not allowed to page TestAccount" in self.prompt(1)
 
     def test_a_failure_is_told_to_the_account(self) -> None:
         self.ask("page ada = hello", ModelReplyError("no"))

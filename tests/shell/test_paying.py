@@ -6,10 +6,9 @@ from unittest import mock
 from django.test.utils import override_settings
 
 from evennia_ai.budget import ledger
-from evennia_ai.core.memory.recollection import Seeker
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory import indexing, recalling
+from evennia_ai.memory import indexing
 from evennia_ai.memory_store.embedding_endpoint import EndpointEmbedder
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
@@ -26,10 +25,6 @@ class TestPaying(MemoryTest):
         ledger.store().flush()
         rows = ModelCall.objects.order_by("at", "key")
         return [(c.person, c.purpose, c.state, c.prompt_tokens) for c in rows]
-
-    def search(self) -> object:
-        seeker = Seeker(self.id_of(self.tom), "whisper", is_private=True)
-        return recalling.search(self.ada_script, "the boat Heron", seeker).result
 
     def test_what_is_read_and_looked_for_is_counted(self) -> None:
         """Indexing is charged to nobody, and a search to the person who is answered."""

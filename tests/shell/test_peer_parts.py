@@ -86,7 +86,7 @@ class TestParts(ErrandTest):
         self.model.answers.append(reports_of("Seven."))
         task = self.ended(self.begin(modes=("application/json",)))
         assert [{"data": {"answer": "Seven."}}] == peer_store.made_of(task.pk)[0]["parts"]
-        assert "They take no plain text, but: application/json." in self.asked(0)
+        assert "They take no plain text, but: application/json." in self.prompt(0)
 
     def test_who_is_forgotten_is_in_no_file(self) -> None:
         """The name is removed from artifacts that were made for others."""

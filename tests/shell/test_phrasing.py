@@ -20,8 +20,7 @@ class TestPhrasing(ShellTest):
         """All that Mira reads of Ada after Tom typed a line."""
         self.forget()
         self.ask(line, answer)
-        heard: list[str] = self.mira.heard_from(self.ada)
-        return heard
+        return self.mira.heard_from(self.ada)
 
     def set(self, **values: Any) -> None:
         state.write(self.ada_script, **values)

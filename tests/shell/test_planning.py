@@ -36,7 +36,7 @@ class PlanningCase(GoalsTest):
         """Run a turn of her own with these answers. Returns the result of its last call."""
         self.model.answers.extend([*answers, NOOP])
         self.beat(10)
-        content = json.loads(self.model.bodies[-1]["messages"][-1]["content"])
+        content = json.loads(self.prompt())
         return str(content.get("result", content.get("error")))
 
     @property

@@ -69,8 +69,7 @@ class TestGone(ShellTest):
         """The answer is not said aloud either, and no further call is made."""
         self.type(self.tom, "whisper Ada = hello")
         self.tom.location = self.room2
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         assert 1 == len(self.model.bodies)
         assert [] == self.tom.heard_from(self.ada) + self.mira.heard_from(self.ada)
 
@@ -80,8 +79,7 @@ class TestGone(ShellTest):
             self.tom.location = self.room1
             self.type(self.tom, f"whisper Ada = hello {number}")
             self.tom.location = self.room2
-            self.model.answer(whispers("Hello."))
-            pump()
+            self.model_answers(whispers("Hello."))
         assert 0 == state.read(self.ada_script, "consecutive_errors")
         assert not state.read(self.ada_script, "emergency_stop")
 
@@ -89,8 +87,7 @@ class TestGone(ShellTest):
         """The model knows the old name, which another character has by now."""
         self.type(self.tom, "whisper Ada = hello")
         self.tom.key, self.mira.key = "Thomas", "Tom"
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
         assert [] == self.mira.heard_from(self.ada)
 
@@ -102,25 +99,23 @@ class TestGone(ShellTest):
         create_object("tests.shell.people.Person", key="Cafe\u0301", location=self.room1)
         look = completion(None, ("look", {"target": "caf\u00e9"}))
         self.ask("whisper Ada = look", look, whispers("Hm."))
-        assert '"success": true' in self.model.bodies[-1]["messages"][-1]["content"]
+        assert '"success": true' in self.prompt()
 
     def test_what_is_given_goes_to_who_was_renamed_meanwhile(self) -> None:
         coin = create_object("evennia.objects.objects.DefaultObject", key="coin", location=self.ada)
         self.type(self.tom, "whisper Ada = a coin, please")
         self.tom.key, self.mira.key = "Thomas", "Tom"
-        self.model.answer(completion(None, ("give", {"item": "coin", "target": "Tom"})))
-        pump()
+        self.model_answers(completion(None, ("give", {"item": "coin", "target": "Tom"})))
         assert self.tom == coin.location
 
     def test_a_room_is_not_whispered_to(self) -> None:
         self.ask("whisper Ada = hello", whispers("Psst.", "here"), completion(None, ("noop", {})))
-        assert "a room has no ears" in self.model.bodies[1]["messages"][-1]["content"]
+        assert "a room has no ears" in self.prompt(1)
 
     def test_a_deleted_sender_is_not_said_to_be_told(self) -> None:
         self.type(self.mira, "whisper Ada = hello")
         self.mira.delete()
-        self.model.answer(NOT_A_COMPLETION)
-        pump()
+        self.model_answers(NOT_A_COMPLETION)
         assert "Mira could not be told." in self.sent_to_staff()[-1]
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
@@ -130,10 +125,9 @@ class TestGone(ShellTest):
         self.ada.location = None
         self.clock.advance(2)
         self.model.answers.extend([whispers("Hello.")] * 4)
-        self.model.answer(says("Hello."))
-        pump()
+        self.model_answers(says("Hello."))
         assert [SORRY] == self.tom.heard_from(self.ada)
-        assert "you are nowhere" in self.model.bodies[1]["messages"][-1]["content"]
+        assert "you are nowhere" in self.prompt(1)
 
     def test_of_two_namesakes_the_asker_is_answered(self) -> None:
         other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
@@ -144,7 +138,7 @@ class TestGone(ShellTest):
     def test_a_namesake_is_not_guessed_at(self) -> None:
         other = create_object("tests.shell.people.Person", key="Tom", location=self.room1)
         self.ask("whisper Ada = hello", whispers("Hi."), whispers("Hm.", "Mira"), person=self.mira)
-        assert "there are several named Tom" in self.model.bodies[1]["messages"][-1]["content"]
+        assert "there are several named Tom" in self.prompt(1)
         assert [] == other.heard_from(self.ada)
 
 
@@ -155,9 +149,8 @@ class TestBody(ShellTest):
         self.account2.is_superuser = True
         self.ada.account = self.account2
         self.model.answers.append(completion(None, ("noop", {})))
-        self.model.answer(whispers("Hello."))
-        pump()
-        text = self.model.bodies[1]["messages"][-1]["content"]
+        self.model_answers(whispers("Hello."))
+        text = self.prompt(1)
         assert "an assistant does not act while a superuser is in its body" in text
         assert [] == self.tom.heard_from(self.ada)
 

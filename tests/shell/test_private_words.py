@@ -39,9 +39,6 @@ class PrivateTest(HearingTest):
         self.ask(f"whisper Ada = the {SECRET}", *answers, DONE)
         self.model.answers.clear()
 
-    def result(self) -> str:
-        return str(self.model.bodies[-1]["messages"][-1]["content"])
-
     def seen_by(self, person: Any) -> str:
         return "\n".join(person.seen)
 
@@ -69,8 +66,7 @@ class TestWalkIn(PrivateTest):
                 self.mira.location = self.room2
                 self.ask_alone()
                 self.mira.location = self.room1
-                self.model.answer(completion(None, (way, {argument: f"the {SECRET}"})))
-                pump()
+                self.model_answers(completion(None, (way, {argument: f"the {SECRET}"})))
                 assert SECRET not in self.seen_by(self.mira)
                 assert SECRET in self.seen_by(self.tom)
                 assert "Mira would hear it; it went by whisper" in self.why()
@@ -79,16 +75,14 @@ class TestWalkIn(PrivateTest):
 
     def test_with_nobody_there_it_is_said_aloud(self) -> None:
         self.ask_alone()
-        self.model.answer(says(f"the {SECRET}"))
-        pump()
+        self.model_answers(says(f"the {SECRET}"))
         assert f'Ada says, "the {SECRET}"' in self.seen_by(self.tom)
 
     def test_who_has_muted_her_hears_nothing_anyway(self) -> None:
         self.ask_alone()
         state.mute(self.ada_script, self.miras, is_muted=True)
         self.mira.location = self.room1
-        self.model.answer(says(f"the {SECRET}"))
-        pump()
+        self.model_answers(says(f"the {SECRET}"))
         assert SECRET not in self.seen_by(self.mira)
         assert f'Ada says, "the {SECRET}"' in self.seen_by(self.tom)
 
@@ -96,8 +90,7 @@ class TestWalkIn(PrivateTest):
         self.ask_alone()
         self.tom.location, self.mira.location = self.room2, self.room1
         with mock.patch.object(type(self.account), "msg") as sent:
-            self.model.answer(says(f"the {SECRET}"))
-            pump()
+            self.model_answers(says(f"the {SECRET}"))
         assert SECRET in str(sent.call_args_list)
         assert SECRET not in self.seen_by(self.mira)
         self.tom.location = self.room1
@@ -120,7 +113,7 @@ class TestEveryWay(PrivateTest):
         for name, arguments in CALLS.items():
             with self.subTest(name):
                 self.whisper(completion(None, (name, arguments)))
-                assert "you were told something in private" in self.result()
+                assert "you were told something in private" in self.prompt()
                 assert SECRET not in self.seen_by(self.mira)
                 assert SECRET not in str(self.room1.db.desc)
                 assert "held back" in self.why()
@@ -156,7 +149,7 @@ class TestEveryWay(PrivateTest):
         """Another assistant would remember it."""
         self.make("Bob")
         self.whisper(whispers(WORDS, "Bob"))
-        assert "Bob would hear it" in self.result()
+        assert "Bob would hear it" in self.prompt()
 
     def test_hole_a3_a_tool_of_the_game_is_as_its_category(self) -> None:
         """A dangerous tool is held back, unless it declares that nobody hears it."""
@@ -235,8 +228,7 @@ class TestTask(DelegationTest):
     def test_hole_a4_what_the_delegate_learned_binds_the_requester(self) -> None:
         """The report carries the audience of the delegate's memories."""
         self.type(self.tom, "say @Ada ask Brass")
-        self.model.answer(hands_on())
-        pump()
+        self.model_answers(hands_on())
         (event,) = self.brass_script.work.inbox
         assert [] == list(event["audience"])
         held = frozenset((person_audience("*#9"),))
@@ -274,8 +266,7 @@ class TestLogs(PrivateTest):
             **{name: lambda text="", *rest, **more: lines.append(str(text)) for name in names},
         ):
             self.whisper(*answers)
-            self.clock.advance(1)
-            pump()
+            self.advance(1)
             audit.flush()
         tables = {name: texts for name, texts in stored().items() if "recorded" in name}
         assert tables, "the record has other tables by now"

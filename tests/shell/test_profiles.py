@@ -74,7 +74,6 @@ class TestMeeting(ProfileTest):
     def test_beings_without_a_player(self) -> None:
         profiles.meet(self.ada_script, "#77", "Bob")
         bob = profiles.of(self.ada_script, "#77")
-        assert bob is not None
         assert ("Bob", "character") == (bob.name, bob.entity_type)
 
     def test_a_meeting_costs_one_statement(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.turn.contexts import ContextType
 from evennia_ai.messages.incoming import id_of
 from evennia_ai.operations.models.shown_prompts import next_prompt, show_prompt
@@ -18,13 +18,8 @@ USAGE = "Usage: assistant "
 
 
 class PromptTest(ShellTest):
-    def assistant(self, line: str, caller: Any = None) -> str:
-        shown: str = self.call(CmdAssistant(), line, caller=caller)
-        return shown
-
     def sent(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.model.bodies[-1]["messages"]
-        return messages
+        return self.model.bodies[-1]["messages"]
 
 
 class TestShowing(PromptTest):

@@ -7,7 +7,7 @@ from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
-from tests.shell.support import pump, says, whispers
+from tests.shell.support import says, whispers
 from tests.shell.test_manners import MannersTest
 
 LATER = outgoing.LATER_LINE.replace("{name}", "Ada")
@@ -35,10 +35,10 @@ class TestWaiting(QueueTest):
         """Evennia's own `whisper` sends it to each name; it would cost two turns of the minute."""
         self.ada.aliases.add("librarian")
         self.ask("whisper Ada, librarian = hello", NOOP)
-        assert 1 == self.model.bodies[0]["messages"][-1]["content"].count("hello")
+        assert 1 == self.prompt(0).count("hello")
         assert "it was sent to me twice" in operations.why(self.ada_script).message
         # Said again later, it is a message of its own.
-        self.after(1)
+        self.advance(1)
         self.ask("whisper Ada = hello", NOOP)
         assert 2 == len(self.model.bodies)
 
@@ -47,27 +47,27 @@ class TestWaiting(QueueTest):
         for words in ("three", "four"):
             self.type(self.tom, f"whisper Ada = {words}")
         assert ([LATER], []) == (self.tom.heard_from(self.ada), self.mira.heard_from(self.ada))
-        self.after(59)
+        self.advance(59)
         assert (2, ["three", "four"]) == (len(self.model.bodies), self.wanted())
         self.model.answers.extend([whispers("Three."), whispers("Four.")])
-        self.after(1)
+        self.advance(1)
         answers = ['Ada whispers: "Three."', 'Ada whispers: "Four."']
         assert [LATER, *answers] == self.tom.heard_from(self.ada)
-        self.after(120)
+        self.advance(120)
         assert (4, []) == (len(self.model.bodies), self.waiting())
 
     def test_the_queue_is_freed_as_the_minute_goes_on(self) -> None:
         """A turn of thirty seconds ago makes room in thirty seconds, and no sooner."""
         self.ask("whisper Ada = one", NOOP)
-        self.after(30)
+        self.advance(30)
         self.ask("whisper Ada = two", NOOP)
         self.ask_often(2)
         self.model.answers.extend([NOOP, NOOP])
-        self.after(30)
+        self.advance(30)
         assert 3 == len(self.model.bodies)
-        self.after(29)
+        self.advance(29)
         assert 3 == len(self.model.bodies)
-        self.after(1)
+        self.advance(1)
         assert 4 == len(self.model.bodies)
 
     def test_what_finds_no_room_is_refused_in_other_words(self) -> None:
@@ -107,12 +107,11 @@ class TestWaiting(QueueTest):
         self.use_up()
         self.ask_often(1)
         self.tom.location = self.room2
-        self.after(60)
+        self.advance(60)
         assert 2 == len(self.model.bodies)
         self.model.answers.append(whispers("Hello."))
         self.tom.location = self.room1
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         assert 'Ada whispers: "Hello."' in self.tom.heard_from(self.ada)
 
     def test_at_0_nothing_waits(self) -> None:
@@ -131,7 +130,7 @@ class TestMerged(QueueTest):
         self.use_up()
         self.ask_often(5)
         self.model.answers.append(whispers("All five."))
-        self.after(60)
+        self.advance(60)
         assert 5 == len(self.prompt().split("\n"))
         assert [LATER, 'Ada whispers: "All five."'] == self.tom.heard_from(self.ada)
 
@@ -141,7 +140,7 @@ class TestMerged(QueueTest):
         self.type(self.tom, "say @ada who is here?")
         self.type(self.tom, "whisper Ada = tell nobody")
         self.model.answers.extend([whispers("I will not."), says("Mira.")])
-        self.after(60)
+        self.advance(60)
         private, public = self.prompt(2), self.prompt(3)
         assert ("under the mat" in private, "tell nobody" in private) == (True, True)
         assert ("mat" in public, "who is here" in private) == (False, False)
@@ -157,8 +156,7 @@ class TestOrder(QueueTest):
             self.type(self.tom, f"whisper Ada = {words}")
         self.type(self.mira, "whisper Ada = mine")
         self.model.answers.extend([NOOP, NOOP])
-        self.model.answer(NOOP)
-        pump()
+        self.model_answers(NOOP)
         lines = [self.prompt(number).rsplit('"', 2)[1] for number in range(4)]
         assert ["one", "mine", "two", "three"] == lines
 
@@ -193,14 +191,14 @@ class TestEnds(QueueTest):
             (line,) = person.heard_from(self.ada)
             assert "break off" in line
         operations.clear(self.ada_script)
-        self.after(120)
+        self.advance(120)
         assert 4 == len(self.model.bodies)
 
     def test_a_cap_that_is_used_up(self) -> None:
         """The first turn meets the cap; the others are told without a call for each."""
         unattended = {"on_limit": {"mode": "unattended"}}
         self.set(safety_config=unattended, budget_config={"assistant": {"tokens_per_day": 1}})
-        self.after(60)
+        self.advance(60)
         assert (4, []) == (len(self.model.bodies), self.waiting())
         for person in (self.tom, self.mira):
             (line,) = person.heard_from(self.ada)
@@ -209,9 +207,8 @@ class TestEnds(QueueTest):
     def test_what_waited_too_long(self) -> None:
         """Each person is told once, however many messages expire."""
         self.set(hearing_config=self.stored("hearing_config") | {"expires_seconds": 30})
-        self.after(31)
-        self.ada_script.at_repeat()
-        pump()
+        self.advance(31)
+        self.fire_timer()
         assert (4, []) == (len(self.model.bodies), self.waiting())
         for person in (self.tom, self.mira):
             assert 1 == len(person.heard_from(self.ada))
@@ -226,7 +223,7 @@ class TestEnds(QueueTest):
 
     def test_a_failure_of_one_leaves_the_others(self) -> None:
         self.model.answers.extend([ModelReplyError("no"), whispers("Hi.", "Mira"), NOOP])
-        self.after(60)
+        self.advance(60)
         assert 'Ada whispers: "Hi."' in self.mira.heard_from(self.ada)
         assert [] == self.waiting()
 

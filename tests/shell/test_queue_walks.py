@@ -86,10 +86,8 @@ class WalksTest(LimitsTest, WaitingTest):
 
     def wait(self) -> None:
         """Let time pass: a beat, a question's, or a minute."""
-        self.clock.advance(self.random.choice((1, 5, 30, 61)))
-        pump()
-        self.ada_script.at_repeat()
-        pump()
+        self.advance(self.random.choice((1, 5, 30, 61)))
+        self.fire_timer()
 
     def walk_off(self) -> None:
         there = self.mira.location == self.room1
@@ -117,15 +115,12 @@ class WalksTest(LimitsTest, WaitingTest):
                 words = self._asked_now()
                 text = " ".join(f"word{number}x" for number in words) or "nothing"
                 whom = self.asked[words[0]].key if words else "Tom"
-                self.model.answer(whispers(text, whom))
-                pump()
+                self.model_answers(whispers(text, whom))
             if not self.ada_script.work.inbox:
                 self.clock.advance(301)  # a question from before a restart is gone by then
                 pump()
                 return
-            self.clock.advance(20)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(20)
         raise AssertionError(f"something waits for ever: {self.waiting()}")
 
     def lines(self, person: Any) -> list[str]:

@@ -76,7 +76,7 @@ class TestRecall(MemoryTest):
         self.clock.advance(40 * DAY_SECONDS)
         now = modes.now(self.ada_script)
         self.ask("whisper Ada = When did I lose my silver ring?", whispers("In January."))
-        asked = self.model.bodies[-1]["messages"][-1]["content"]
+        asked = self.prompt()
         assert f"Today is {dates.full_with_weekday(now)}." in asked
         assert f'- on {lost.day} {dates.MONTHS[lost.month - 1]}: "I lost my silver ring."' in asked
         assert lost.year == now.year, "else the year stands there, too"
@@ -234,11 +234,9 @@ class TestRecall(MemoryTest):
         slow = MemoryService(HashingEmbedder(), let_go.wait, kind="slow", reactor=reactor)  # type: ignore[arg-type]
         self.addCleanup(slow._thread.stop)
         service.search = slow.search  # type: ignore[method-assign]
-        self.model.answers.append(whispers("Hm."))
-        self.type(self.tom, "whisper Ada = the boat Heron?")
+        self.ask("whisper Ada = the boat Heron?", whispers("Hm."))
         assert [] == self.model.bodies
-        self.clock.advance(2)
-        pump()
+        self.advance(2)
         assert 'Ada whispers: "Hm."' in self.tom.seen
 
     def test_many_that_are_answered_at_once_go_on_one_by_one(self) -> None:

@@ -1,7 +1,5 @@
 """Reflection by day: after enough importance or time, in a quiet moment, a few times a day."""
 
-from typing import Any
-
 from evennia_ai import operations
 from evennia_ai.consolidation.awake import LOOK_UPS
 from evennia_ai.core.turn.contexts import ContextType
@@ -12,10 +10,8 @@ from evennia_ai.models import ModelCall
 from evennia_ai.operations.models.prompts import bare_inputs
 from evennia_ai.prompts.placeholders import fill
 from evennia_ai.runtime import state
-from tests.shell.sleep_case import HOUR, NightCase
+from tests.shell.sleep_case import HOUR, QUARTER, NightCase
 from tests.shell.support import pump
-
-QUARTER = 900.0
 
 
 class DayCase(NightCase):
@@ -34,21 +30,10 @@ class DayCase(NightCase):
             self.note(f"Tom said: {number} of the {topic}.", owner, importance=importance)
             talks.note(self.ada_script, self.persons["Tom"])
 
-    def pause(self, seconds: float = QUARTER) -> None:
-        """Let time pass in silence, and let her timer fire."""
-        self.clock.advance(seconds)
-        self.beat()
-
     @property
     def thoughts(self) -> int:
         """The number of requests for questions, one for each audience and round."""
         return len(self.asked("questions"))
-
-    @property
-    def today(self) -> dict[str, Any]:
-        """The stored counts of this day."""
-        today: dict[str, Any] = state.read(self.ada_script, "facts_awake")
-        return today
 
 
 class TestWhen(DayCase):
@@ -107,13 +92,11 @@ class TestWhen(DayCase):
         self.talk(4, owner="Tom")
         self.model.holds.add("insights")
         self.pause()
-        self.tom.execute_cmd("whisper Ada = hello")
-        pump()
+        self.type(self.tom, "whisper Ada = hello")
         assert ["questions", "insights", "turn"] == self.model.kinds
         self.model.holds.clear()
         for _ in range(2):
-            self.model.answer(completion("[]"))
-            pump()
+            self.model_answers(completion("[]"))
         assert 1 == self.thoughts
         assert "round" in state.read(self.ada_script, "reflection_state")
 

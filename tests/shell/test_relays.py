@@ -89,7 +89,7 @@ class TestRelays(HearingTest):
         self.model.answers.append(completion(None, answer))
         bot.execute_cmd(txt="anybody here?", type="msg", user="SYSTEM", channel="#x")
         pump()
-        text = self.model.bodies[0]["messages"][-1]["content"]
+        text = self.prompt(0)
         assert text.endswith('(trust 0.2): "SYSTEM@#x: anybody here?"')
 
     def test_a_bot_is_told_no_lines_of_fiction(self) -> None:

@@ -30,11 +30,9 @@ class TestWaits(DelegationTest):
 
     def setUp(self) -> None:
         super().setUp()
-        setting = override_settings(EVENNIA_AI_REMOTE_SPECIALISTS={"atlas": NOWHERE})
-        setting.enable()
+        self.enterContext(override_settings(EVENNIA_AI_REMOTE_SPECIALISTS={"atlas": NOWHERE}))
         services.remote_specialists.cache_clear()
         self.addCleanup(services.remote_specialists.cache_clear)
-        self.addCleanup(setting.disable)
         agent = services.remote_specialists().find("atlas")
         assert agent is not None
         self.agent, self.turn = agent, make_turn()
@@ -65,12 +63,12 @@ class TestWaits(DelegationTest):
         state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 1_000}})
         outcomes = self.answer()
         assert ([], 1) == (outcomes, len(self.questions()))
-        self.pass_time(SECONDS + 1)
+        self.advance(SECONDS + 1)
         assert ("asking", []) == (self.state_of(wait), outcomes)
         self.decide("no")
         assert "tokens_per_day" in str(outcomes[0])
         assert "asking" == self.state_of(wait)
-        self.pass_time(SECONDS + 1)
+        self.advance(SECONDS + 1)
         assert "failed" == self.state_of(wait)
 
     def test_what_is_over_is_not_taken_up_again(self) -> None:

@@ -109,7 +109,7 @@ class TestSummary(ReportSummaryTest):
         operations.stop(self.ada_script, "a test")
         assert [] == self.model.waiting
         self.forget()
-        self.pass_time(DEADLINE_SECONDS)
+        self.advance(DEADLINE_SECONDS)
         assert 3 == len(self.model.bodies)
         assert [] == self.tom.heard_from(self.ada)
         assert [] == self.facts("report_shortened")
@@ -160,10 +160,10 @@ class TestCut(ReportSummaryTest):
 
     def test_no_answer_in_time(self) -> None:
         self.ask("whisper Ada = count", hands_on(), reports(LONG))
-        self.pass_time(DEADLINE_SECONDS - 1)
+        self.advance(DEADLINE_SECONDS - 1)
         assert [] == self.facts("report_shortened")
         self.model.answers.append(whispers("Seven."))
-        self.pass_time(1)
+        self.advance(1)
         assert 'Ada whispers: "Seven."' in self.tom.heard_from(self.ada)
         self.assert_cut(self.result(3)["result"], StopReason.LLM_ERROR.text)
 
@@ -172,17 +172,16 @@ class TestCut(ReportSummaryTest):
         self.limit(self.ada_script, timeout={"tick_seconds": 20})
         self.ask("whisper Ada = count", hands_on(), reports(LONG))
         self.model.answers.append(whispers("Seven."))
-        self.pass_time(10)
+        self.advance(10)
         assert 'Ada whispers: "Seven."' in self.tom.heard_from(self.ada)
 
     def test_a_tick_that_is_nearly_over_asks_nothing(self) -> None:
         """Half of three seconds is too little for a summary, and the answer has the rest."""
         self.limit(self.ada_script, timeout={"tick_seconds": 20})
         self.ask("whisper Ada = count", hands_on())
-        self.pass_time(17)
+        self.advance(17)
         self.model.answers.append(whispers("Seven."))
-        self.model.answer(reports(LONG))
-        pump()
+        self.model_answers(reports(LONG))
         self.assert_cut(self.result(2)["result"], "too little time is left for that")
         assert ([], 0) == (self.summaries(), self.facts("report_shortened")[0]["summed_up"])
         assert 'Ada whispers: "Seven."' in self.tom.heard_from(self.ada)

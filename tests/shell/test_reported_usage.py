@@ -86,10 +86,10 @@ class TestArguments(ShellTest):
                 assert broken != whole
                 self.model.bodies.clear()
                 self.ask("whisper Ada = hello", broken, completion(None, ("noop", {})))
-                text = self.model.bodies[-1]["messages"][-1]["content"]
+                text = self.prompt()
                 assert "the arguments of write_note are not" in text
         look = whole.replace(b"write_note", b"look").replace(b'{\\"text\\": \\"x\\"}', b"{oops")
         self.model.bodies.clear()
         self.ask("whisper Ada = hello", look, completion(None, ("noop", {})))
-        text = self.model.bodies[-1]["messages"][-1]["content"]
+        text = self.prompt()
         assert "the arguments of look are not valid JSON" in text

@@ -15,7 +15,6 @@ NOW = 1000 * DAY_SECONDS
 
 class TestRetention(MemoryTest):
     def keep(self, text: str, *, days: float = 0, kind: str = "journal", **more: Any) -> None:
-        """Store a memory that is so many days old."""
         is_consolidated = more.pop("is_consolidated", False)
         at = NOW - days * DAY_SECONDS
         memory = Recollection(new_key(), kind, text, "world", at=at, **more)

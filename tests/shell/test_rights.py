@@ -144,8 +144,7 @@ class TestPermissions(HearingTest):
 class TestTrust(HearingTest):
     def trust(self, line: str, person: Any = None) -> float:
         (person or self.tom).execute_cmd(line)
-        trust: float = self.records()[0].verdict.trust
-        return trust
+        return self.records()[0].verdict.trust
 
     def test_a_permission_can_stand_for_a_trust(self) -> None:
         self.set(trust_overrides={"attr(is_liar)": 0.05, "Builder": 1, "perm(Player)": 0.5})

@@ -16,11 +16,6 @@ class ControlTest(SafetyTest):
 
     cmdsets = (AssistantCmdSet,)
 
-    def line(self, person: object, line: str) -> str:
-        self.forget()
-        self.type(person, line)
-        return "\n".join(person.seen)  # type: ignore[attr-defined]
-
     def keep_tom_out(self) -> None:
         """Let staff in general control Ada no longer."""
         self.ada.locks.add("ai_control:id(999)")
@@ -39,7 +34,7 @@ class TestEmergency(ControlTest):
         for person in (self.tom, self.mira):
             for word in ("stop", "clear"):
                 with self.audited() as records:
-                    assert LACKS == self.line(person, f"assistant emergency {word} ada")
+                    assert LACKS == self.read(person, f"assistant emergency {word} ada")
                 expected = {"act": f"emergency {word}", "by": person.key, "via": "game"}
                 assert [("control_refused", expected)] == records
         assert State.SAFETY_LOCKOUT is state_of(self.ada_script)
@@ -47,10 +42,10 @@ class TestEmergency(ControlTest):
     def test_b9_who_has_the_right_may(self) -> None:
         self.ada.locks.add(f"ai_control:id({self.mira.id})")
         trigger_emergency_stop(self.ada_script, "in circles", cause=Cause.REPEAT)
-        shown = self.line(self.mira, "assistant emergency clear ada")
+        shown = self.read(self.mira, "assistant emergency clear ada")
         assert "Ada: Emergency stop cleared; the assistant goes on with its next beat." == shown
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
-        shown = self.line(self.mira, "assistant emergency stop ada")
+        shown = self.read(self.mira, "assistant emergency stop ada")
         assert (
             "Ada is stopped. It stays stopped across restarts. To let it go on: assistant " in shown
         )
@@ -60,29 +55,29 @@ class TestEmergency(ControlTest):
         """It holds for all characters of a player."""
         self.ada.locks.add(f"ai_control:pid({self.account2.id})")
         self.mira.account = self.account2
-        assert "Ada is stopped." in self.line(self.mira, "assistant emergency stop ada")
-        assert LACKS[:23] in self.line(self.tom, "assistant emergency clear ada")
+        assert "Ada is stopped." in self.read(self.mira, "assistant emergency stop ada")
+        assert LACKS[:23] in self.read(self.tom, "assistant emergency clear ada")
 
     def test_a_superuser_passes(self) -> None:
         self.keep_tom_out()
         self.account.is_superuser = True
         self.tom.locks.cache_lock_bypass(self.tom)
-        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
+        assert "Ada is stopped." in self.read(self.tom, "assistant emergency stop ada")
 
     def test_a_body_that_never_had_the_lock_is_under_staff(self) -> None:
         """Assistants of an older version of the package have no such lock."""
         self.ada.locks.remove("ai_control")
         self.ada.locks.remove("control")
-        shown = self.line(self.mira, "assistant emergency stop ada")
+        shown = self.read(self.mira, "assistant emergency stop ada")
         assert "You may not control Ada: that needs the rights of staff." == shown
-        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
+        assert "Ada is stopped." in self.read(self.tom, "assistant emergency stop ada")
 
     def test_without_a_body_staff_may(self) -> None:
         self.ada_script.obj = None
-        shown = self.line(self.mira, "assistant emergency stop ada")
+        shown = self.read(self.mira, "assistant emergency stop ada")
         assert "You may not control Ada: that needs the rights of staff." == shown
-        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop ada")
-        assert "Emergency stop cleared" in self.line(self.tom, "assistant emergency clear ada")
+        assert "Ada is stopped." in self.read(self.tom, "assistant emergency stop ada")
+        assert "Emergency stop cleared" in self.read(self.tom, "assistant emergency clear ada")
 
     def test_no_assistant_has_a_say(self) -> None:
         """No assistant may, whatever its body's rights; a person who plays that body may."""
@@ -96,11 +91,11 @@ class TestEmergency(ControlTest):
 
     def test_which_one_is_meant(self) -> None:
         """The only one, else the one in the room; else the command lists them."""
-        assert "Ada is stopped." in self.line(self.tom, "assistant emergency stop")
+        assert "Ada is stopped." in self.read(self.tom, "assistant emergency stop")
         _, brass = self.make("Brass", location=self.room2)
-        assert "Ada: Emergency stop cleared" in self.line(self.tom, "assistant emergency clear")
+        assert "Ada: Emergency stop cleared" in self.read(self.tom, "assistant emergency clear")
         brass.location = self.room1
-        shown = self.line(self.tom, "assistant emergency stop")
+        shown = self.read(self.tom, "assistant emergency stop")
         assert shown.startswith("Which assistant? There are: Ada, Brass.\nUsage: assistant emerg")
 
 
@@ -110,7 +105,7 @@ class TestStopAll(ControlTest):
         brass_script, _ = self.make("Brass")
         self.keep_tom_out()
         with self.audited() as records:
-            shown = self.line(self.tom, "assistant emergency stop ALL")
+            shown = self.read(self.tom, "assistant emergency stop ALL")
         assert (
             "One assistant is stopped, also across restarts. To let them go on: assistant " in shown
         )
@@ -121,7 +116,7 @@ class TestStopAll(ControlTest):
         )
         refused = {"act": "emergency stop", "by": "Tom", "via": "game"}
         assert ("control_refused", refused) in records
-        shown = self.line(self.tom, "assistant emergency stop all")
+        shown = self.read(self.tom, "assistant emergency stop all")
         assert "None of them was running; nothing was changed." in shown
 
     def test_all_others_of_ones_own(self) -> None:
@@ -141,32 +136,32 @@ class TestStopAll(ControlTest):
                 (name, value), *_ = before.items()
                 for script in (self.ada_script, brass_script):
                     state.write(script, **before)
-                shown = self.line(self.tom, f"assistant {line}")
+                shown = self.read(self.tom, f"assistant {line}")
                 assert answer in shown
                 assert LACKS in shown
                 values = [state.read(script, name) for script in (self.ada_script, brass_script)]
                 assert [value, after] == values
-                assert "nothing was changed." in self.line(self.tom, f"assistant {line}")
+                assert "nothing was changed." in self.read(self.tom, f"assistant {line}")
 
     def test_those_that_were_silenced_before_are_named(self) -> None:
         brass_script, _ = self.make("Brass")
         state.write(brass_script, enabled=False)
-        self.line(self.tom, "assistant emergency stop all")
+        self.read(self.tom, "assistant emergency stop all")
         assert (
             "2 assistants are cleared. Still silenced: Brass. To let one answer: assistant start "
-        ) in self.line(self.tom, "assistant emergency clear all")
+        ) in self.read(self.tom, "assistant emergency clear all")
 
     def test_none(self) -> None:
         """A player is refused once, not for each assistant of the game."""
         brass_script, _ = self.make("Brass")
         with self.audited() as records:
-            shown = self.line(self.mira, "assistant emergency stop all")
+            shown = self.read(self.mira, "assistant emergency stop all")
         assert "You may not control Ada: that needs its lock 'ai_control:perm(Builder)'." == shown
         assert ["control_refused"] == [event for event, _ in records]
         brass_script.delete()
         assert State.WAITING_FOR_EVENT is state_of(self.ada_script)
         self.ada_script.delete()
-        shown = self.line(self.tom, "assistant emergency stop all")
+        shown = self.read(self.tom, "assistant emergency stop all")
         assert "There is no assistant yet." == shown
 
 
@@ -190,7 +185,7 @@ class TestOtherWords(ControlTest):
             ("assistant context ada tick_event reset", "configure"),
         ):
             with self.subTest(line), self.audited() as records:
-                assert self.line(self.tom, line).startswith(LACKS.rstrip("."))
+                assert self.read(self.tom, line).startswith(LACKS.rstrip("."))
                 facts = {"act": act, "by": "Tom", "via": "game"}
                 assert [("control_refused", facts)] == records
         assert self.stored("enabled")
@@ -198,12 +193,12 @@ class TestOtherWords(ControlTest):
 
     def test_looking_needs_none(self) -> None:
         self.keep_tom_out()
-        assert "Ada: awake" in self.line(self.tom, "assistant status ada")
+        assert "Ada: awake" in self.read(self.tom, "assistant status ada")
         for line in ("goal", "prompt", "component", "template list", "context"):
             word, _, rest = line.partition(" ")
-            shown = self.line(self.tom, f"assistant {word} ada {rest}".strip())
+            shown = self.read(self.tom, f"assistant {word} ada {rest}".strip())
             assert "You may not" not in shown
-        assert "You may not" not in self.line(self.tom, "assistant context ada tick_event")
+        assert "You may not" not in self.read(self.tom, "assistant context ada tick_event")
         self.ask("whisper Ada = hello", completion(None, ("noop", {})))
         assert 1 == len(self.model.bodies)
 
@@ -211,7 +206,7 @@ class TestOtherWords(ControlTest):
 class TestSeen(ControlTest):
     def test_the_overview_has_the_state_and_what_clears_it(self) -> None:
         trigger_emergency_stop(self.ada_script, "dig, 4 times", cause=Cause.REPEAT)
-        shown = self.line(self.tom, "assistant")
+        shown = self.read(self.tom, "assistant")
         assert "locked repeat" in shown
         text = "Ada has locked itself: it kept repeating the same failed action. That was "
         assert (
@@ -219,12 +214,12 @@ class TestSeen(ControlTest):
         )
         assert "    locked (repeat): dig, 4 times" in shown
         operations.stop(self.ada_script, "test")
-        assert "Ada has been stopped since 1970-01-01 00:00 UTC: test. " in self.line(
+        assert "Ada has been stopped since 1970-01-01 00:00 UTC: test. " in self.read(
             self.tom, "assistant"
         )
 
     def test_the_status_has_them_too(self) -> None:
         self.ada_script.db.emergency_stop = True
-        shown = self.line(self.tom, "assistant status ada")
+        shown = self.read(self.tom, "assistant status ada")
         assert "Ada: stopped. It stands in Room; " in shown
         assert "  stopped   Ada is stopped. To let it go on: assistant emergency clear Ada" in shown

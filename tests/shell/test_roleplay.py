@@ -44,8 +44,7 @@ class TestHearing(RolePlayTest):
             (self.mira, "@grumpy hello", True),
             (self.mira, "say I saw a stone giant yesterday", False),
         ):
-            self.model.answers.append(says("Well."))
-            self.type(person, line)
+            self.ask(line, says("Well."), person=person)
             rule = next(
                 each.verdict.name
                 for each in self.golem_script.work.decisions.newest()
@@ -88,7 +87,6 @@ class TestHearing(RolePlayTest):
         ):
             text = (line, {"type": "say", "speech": "the door"})
             heard = incoming.read(text, self.tom, self.golem)
-            assert heard is not None
             assert expected == heard.body
 
 

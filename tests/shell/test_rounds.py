@@ -18,9 +18,7 @@ class TestRounds(SafetyTest):
 
     def setUp(self) -> None:
         super().setUp()
-        slow = mock.patch.object(game_thread, "SLICE_SECONDS", 0.0)
-        slow.start()
-        self.addCleanup(slow.stop)
+        self.enterContext(mock.patch.object(game_thread, "SLICE_SECONDS", 0.0))
         self.addCleanup(pump)
         self.crowd = [self.ada_script, *(self.make(f"Brass{n}")[0] for n in range(rounds.FEW))]
 

@@ -81,8 +81,7 @@ class TestMeanwhile(AsideTest):
         self.answer("yes")
         assert (6, 1) == (len(self.model.bodies), len(self.model.waiting))
         self.model.answers.append(whispers("There it is."))
-        self.model.answer(whispers("Hi.", "Mira"))
-        pump()
+        self.model_answers(whispers("Hi.", "Mira"))
         assert [HI] == self.mira.heard_from(self.ada)
         assert ['Ada whispers: "There it is."'] == self.told()
 
@@ -108,8 +107,7 @@ class TestMeanwhile(AsideTest):
     def test_nobody_answers(self) -> None:
         self.hi()
         self.model.answers.append(whispers("So far nothing."))
-        self.clock.advance(60)
-        pump()
+        self.advance(60)
         assert 'Ada whispers: "So far nothing."' == self.told()[-1]
         assert [] == self.waiting()
 
@@ -154,8 +152,7 @@ class TestMeanwhile(AsideTest):
 
     def test_the_room_reads_one_line(self) -> None:
         for _ in range(9):
-            self.clock.advance(6)
-            pump()
+            self.advance(6)
         assert [PAUSES] == self.mira.heard_from(self.ada)
         assert [PAUSES] == self.told()
 
@@ -163,8 +160,7 @@ class TestMeanwhile(AsideTest):
         """This includes one who asks while she waits for somebody else's answer."""
         self.clock.advance(2)
         self.ask("whisper Ada = find the atlas", *STEPS, person=self.mira)
-        self.clock.advance(2)
-        pump()
+        self.advance(2)
         assert [PAUSES, PAUSES] == self.mira.heard_from(self.ada)
         assert [PAUSES] == self.told()
 
@@ -191,8 +187,7 @@ class TestBrokenOff(LimitsTest):
 
     def nods(self) -> None:
         acts = completion(None, ("emote", {"action": "nods."}), ("look", {}))
-        self.model.answer(acts)
-        pump()
+        self.model_answers(acts)
         assert 1 == len(self.model.waiting)
 
     def kept(self) -> tuple[int, object]:
@@ -222,8 +217,7 @@ class TestBrokenOff(LimitsTest):
         self.type(self.tom, "whisper Ada = nod")
         self.nods()
         self.session.puppet = None
-        self.model.answer(look(1))
-        pump()
+        self.model_answers(look(1))
         (item,) = self.ada_script.work.inbox
         assert item[SAVED_TURN]["effects"]
         self.type(self.mira, "say Ada, nod")
@@ -313,8 +307,7 @@ class TestEnds(AsideTest):
         asked.cancel()
         self.beat()
         assert ([], {}) == (approvals.pending(self.ada_script), self.ada_script.work.aside)
-        self.model.answer(whispers("Hi.", "Mira"))
-        pump()
+        self.model_answers(whispers("Hi.", "Mira"))
         assert HI == self.mira.heard_from(self.ada)[-1]
         assert (before, 0, []) == (len(self.model.bodies), self.model.cancelled, self.waiting())
 

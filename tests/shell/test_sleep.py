@@ -21,14 +21,14 @@ class RecordedCase(SleepCase):
 
 class TestByTheClock(RecordedCase):
     def test_she_falls_asleep_at_her_hour_and_wakes_at_its_end(self) -> None:
-        self.wait(2 * HOUR - 1)
+        self.advance(2 * HOUR - 1)
         self.beat()
         assert "awake" == self.mode
-        self.wait(1)
+        self.advance(1)
         self.beat()
         assert ("asleep", "compacting") == (self.mode, state.read(self.ada_script, "sleep_phase"))
         assert "1970-01-01T06:00:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
-        self.wait(4 * HOUR)
+        self.advance(4 * HOUR)
         self.beat()
         assert ("awake", "") == (self.mode, state.read(self.ada_script, "sleep_phase"))
         assert None is state.read(self.ada_script, "scheduled_wake_time")
@@ -41,25 +41,25 @@ class TestByTheClock(RecordedCase):
         """A schedule that makes no sense counts as none."""
         for schedule in ({}, {"enabled": True, "sleep_start_hour": 99}):
             self.set(sleep_schedule=schedule)
-            self.wait(3 * HOUR)
+            self.advance(3 * HOUR)
             self.beat()
             assert "awake" == self.mode
 
     def test_nobody_falls_asleep_over_a_question(self) -> None:
-        self.wait(3 * HOUR)
+        self.advance(3 * HOUR)
         self.type(self.tom, "whisper Ada = hello")
         self.beat()
         assert "awake" == self.mode
         self.model.answer(whispers("Hello."))
         self.beat()
         assert "awake" == self.mode
-        self.wait(modes.TALK_SECONDS)
+        self.advance(modes.TALK_SECONDS)
         self.beat()
         assert "asleep" == self.mode
 
     def test_nobody_falls_asleep_in_a_talk_that_is_not_remembered(self) -> None:
         """Whether Tom wants to be forgotten, or nothing at all is remembered."""
-        self.wait(3 * HOUR)
+        self.advance(3 * HOUR)
         for values in (
             {"unremembered": [self.persons["Tom"]]},
             {"memory_config": {"enabled": False}, "unremembered": []},
@@ -69,7 +69,7 @@ class TestByTheClock(RecordedCase):
                 self.ask("whisper Ada = hello", whispers("Hello."))
                 self.beat()
                 assert ("awake", []) == (self.mode, self.stored())
-                self.wait(modes.TALK_SECONDS)
+                self.advance(modes.TALK_SECONDS)
                 self.beat()
                 assert "asleep" == self.mode
 
@@ -99,7 +99,7 @@ class TestByTheClock(RecordedCase):
     def test_sleeping_twice_is_sleeping_once(self) -> None:
         consolidation.put_to_sleep(self.ada_script, "a test")
         night = state.read(self.ada_script, "consolidation_progress")
-        self.wait(60)
+        self.advance(60)
         consolidation.put_to_sleep(self.ada_script, "a test")
         assert night == state.read(self.ada_script, "consolidation_progress")
         assert [True, False] == [consolidation.wake_up(self.ada_script, "a test") for _ in range(2)]
@@ -123,7 +123,7 @@ class TestByTheClock(RecordedCase):
         self.beat()
         consolidation.put_to_sleep(self.ada_script, "a test")
         for _ in range(5):
-            self.wait(60)
+            self.advance(60)
             self.beat()
         assert [] == self.model.bodies
 
@@ -133,8 +133,7 @@ class TestCalled(RecordedCase):
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.type(self.tom, "whisper Ada = hello")
         assert "awake" == self.mode
-        self.model.answer(whispers("Hm? Hello."))
-        pump()
+        self.model_answers(whispers("Hm? Hello."))
         assert ['Ada whispers: "Hm? Hello."'] == self.tom.heard_from(self.ada)[-1:]
 
     def test_not_in_the_middle_of_a_step(self) -> None:
@@ -147,12 +146,10 @@ class TestCalled(RecordedCase):
         self.beat(3)
         assert ("asleep", ["importance"]) == (self.mode, self.model.kinds)
         assert 1 == len(self.waiting())
-        self.model.answer(completion('[{"entry": 1, "importance": 9}]'))
-        pump()
+        self.model_answers(completion('[{"entry": 1, "importance": 9}]'))
         assert ("awake", ["importance", "turn"]) == (self.mode, self.model.kinds)
         assert 9 == next(row.importance for row in self.stored() if row.key == key)
-        self.model.answer(whispers("Hello."))
-        pump()
+        self.model_answers(whispers("Hello."))
         assert [] == self.waiting()
 
     def test_woken_by_hand_in_the_middle_of_a_step(self) -> None:
@@ -169,18 +166,17 @@ class TestCalled(RecordedCase):
 
     def test_at_night_she_goes_back_to_sleep(self) -> None:
         """After half an hour she goes on with the rest of the night's budget."""
-        self.wait(2 * HOUR)
+        self.advance(2 * HOUR)
         self.beat()
         self.note("The harbour is open.")
         self.beat()
         tokens = state.read(self.ada_script, "consolidation_progress")["tokens"]
         self.type(self.tom, "whisper Ada = hello")
-        self.model.answer(NOOP)
-        pump()
-        self.wait(29 * 60)
+        self.model_answers(NOOP)
+        self.advance(29 * 60)
         self.beat()
         assert "awake" == self.mode
-        self.wait(60)
+        self.advance(60)
         self.beat()
         progress = state.read(self.ada_script, "consolidation_progress")
         assert ("asleep", tokens, "score") == (self.mode, progress["tokens"], progress["step"])
@@ -208,8 +204,7 @@ class TestByHerOwnWish(RecordedCase):
         """The person whom she answers just now does not keep her awake."""
         self.used(5)
         self.type(self.tom, "whisper Ada = go to bed")
-        self.model.answer(SLEEP)
-        pump()
+        self.model_answers(SLEEP)
         assert ("asleep", []) == (self.mode, self.waiting())
         assert "1970-01-01T04:00:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
         assert ["turn"] == self.model.kinds
@@ -219,15 +214,13 @@ class TestByHerOwnWish(RecordedCase):
         self.used(5)
         asked = {"reason": "tired", "hours": 0.5}
         self.type(self.tom, "whisper Ada = go to bed")
-        self.model.answer(completion(None, ("go_to_sleep", asked)))
-        pump()
+        self.model_answers(completion(None, ("go_to_sleep", asked)))
         assert "1970-01-01T00:30:00+00:00" == state.read(self.ada_script, "scheduled_wake_time")
 
     def test_not_for_ever(self) -> None:
         self.used(5)
         self.type(self.tom, "whisper Ada = go to bed")
-        self.model.answer(completion(None, ("go_to_sleep", {"reason": "tired", "hours": 900})))
-        pump()
+        self.model_answers(completion(None, ("go_to_sleep", {"reason": "tired", "hours": 900})))
         assert "hours must be from 0.1 to 23" in str(self.model.bodies[-1]["messages"])
         assert "awake" == self.mode
 
@@ -235,8 +228,7 @@ class TestByHerOwnWish(RecordedCase):
         """She must have used five tools since she woke."""
         self.used(4)
         self.type(self.tom, "whisper Ada = go to bed")
-        self.model.answer(SLEEP)
-        pump()
+        self.model_answers(SLEEP)
         text = str(self.model.bodies[-1]["messages"])
         assert "you did 4 things since you woke" in text
         assert "awake" == self.mode
@@ -245,21 +237,20 @@ class TestByHerOwnWish(RecordedCase):
         """It takes half an hour, kept over a restart by `last_night`; tools count from there."""
         self.used(7)
         consolidation.put_to_sleep(self.ada_script, "a test")
-        self.wait(60)
+        self.advance(60)
         consolidation.wake_up(self.ada_script, "a test")
-        self.wait(60)
+        self.advance(60)
         assert (60.0, 0) == (modes.awake_seconds(self.ada_script), modes.activity(self.ada_script))
         self.used(12)
         assert "you woke 1 minutes ago" in modes.bedtime_problem(self.ada_script)
-        self.wait(30 * 60)
+        self.advance(30 * 60)
         assert "" == modes.bedtime_problem(self.ada_script)
 
     def test_not_while_somebody_else_waits(self) -> None:
         self.used(5)
         self.type(self.tom, "whisper Ada = go to bed")
         self.type(self.mira, "whisper Ada = wait!")
-        self.model.answer(SLEEP)
-        pump()
+        self.model_answers(SLEEP)
         assert "somebody waits for your answer" in str(self.model.bodies[-1]["messages"])
         assert "awake" == self.mode
 
@@ -289,7 +280,7 @@ class TestStopped(RecordedCase):
 
     def test_stopped_she_neither_falls_asleep_nor_wakes(self) -> None:
         trigger_emergency_stop(self.ada_script, "a test")
-        self.wait(3 * HOUR)
+        self.advance(3 * HOUR)
         self.beat()
         assert "awake" == self.mode
         assert "an emergency stop is active" == modes.bedtime_problem(self.ada_script)

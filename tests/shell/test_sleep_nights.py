@@ -13,7 +13,6 @@ from evennia_ai.memory_store import rows
 from evennia_ai.runtime import state
 from tests.shell.sleep_case import NightCase
 from tests.shell.sleep_model import answer_to, lines, told
-from tests.shell.support import pump
 
 
 class TestJournal(NightCase):
@@ -169,8 +168,7 @@ class TestJournal(NightCase):
         self.beat(2)
         forgetting.forget_person(self.ada_script, self.persons["Tom"])
         self.model.holds.remove("facts")
-        self.model.answer(answer_to(self.model.bodies[-1]))
-        pump()
+        self.model_answers(answer_to(self.model.bodies[-1]))
         self.sleep_through()
         (fact,) = self.stored("fact")
         assert "shut" in fact.text
@@ -184,8 +182,7 @@ class TestJournal(NightCase):
         (row,) = self.stored()
         right = {"text": "The harbour is shut.", "importance": 2}
         reaching.correct(self.ada_script, row, **right)
-        self.model.answer(completion('[{"entry": 1, "importance": 9}]'))
-        pump()
+        self.model_answers(completion('[{"entry": 1, "importance": 9}]'))
         (row,) = self.stored()
         assert (2, "manual") == (row.importance, row.importance_by)
 
@@ -288,8 +285,7 @@ class TestMore(NightCase):
         self.model.holds.add("questions")
         consolidation.put_to_sleep(self.ada_script, "a test")
         self.beat(5)
-        self.model.answer(completion("I wonder."))
-        pump()
+        self.model_answers(completion("I wonder."))
         night = self.sleep_through()
         assert ["reflect"] == list(night["put_off"])
         assert [] == self.stored("insight")

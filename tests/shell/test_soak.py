@@ -19,8 +19,7 @@ def night(seed: int) -> dict[str, Any]:
     command += ["--events", str(MESSAGES), "--seed", str(seed)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
     assert done.stdout, done.stderr[-2000:]
-    figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_a_night_loses_nobody() -> None:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from django.test.utils import override_settings
 
 from evennia_ai import operations
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import ModelReplyError, ModelStatusError
@@ -80,7 +79,7 @@ class TestNotices(HearingTest):
 class TestCommands(HearingTest):
     def line(self, typed: str) -> str:
         """The first line that Tom, who is staff, reads."""
-        shown: str = self.call(CmdAssistant(), typed, caller=self.tom)
+        shown: str = self.assistant(typed)
         return shown.split("\n")[0]
 
     def test_why_begins_with_what_a_person_would_say(self) -> None:
@@ -107,7 +106,7 @@ class TestCommands(HearingTest):
         self.ask("whisper Ada = one", whispers("Yes."))
         self.type(self.tom, "whisper Ada = two")
         assert "I refused it because it was over a limit" in self.line("why")
-        assert "calls_per_player" in self.call(CmdAssistant(), "why full", caller=self.tom)
+        assert "calls_per_player" in self.assistant("why full")
 
     def test_an_order_to_a_silent_assistant_was_over_no_limit(self) -> None:
         """It was turned away for another reason, which `why full` names."""
@@ -115,7 +114,7 @@ class TestCommands(HearingTest):
         refused = tell(self.ada_script, self.tom, "Count the lamps.")
         refused.addErrback(lambda _: None)
         assert self.line("why").endswith("; I refused it.")
-        assert "it is silenced" in self.call(CmdAssistant(), "why full", caller=self.tom)
+        assert "it is silenced" in self.assistant("why full")
 
     def test_status_begins_with_how_it_is(self) -> None:
         assert "Ada: awake. It stands in Room; nobody waits for an answer." == self.line("status")
@@ -132,8 +131,8 @@ class TestCommands(HearingTest):
         with override_settings(EVENNIA_AI_SAFETY_CONFIG={"loop": {"no_such": 1}}):
             self.ada_script.work.drop_cached_settings()
             assert "no_such" in self.ada_script.silence_for_staff
-            shown = self.call(CmdAssistant(), "list", caller=self.tom)
-            status = self.call(CmdAssistant(), "status", caller=self.tom)
+            shown = self.assistant("list")
+            status = self.assistant("status")
         text = (
             "Ada does nothing because a setting is wrong. It is in the game's settings; correct it "
             "there, then type: evennia reload\n    "
@@ -147,7 +146,7 @@ class TestCommands(HearingTest):
         with override_settings(EVENNIA_AI_PRICES={"scripted": {"input": "0.15", "output": 1}}):
             self.ada_script.work.drop_cached_settings()
             self.type(self.tom, "whisper Ada = hello")
-            shown = self.call(CmdAssistant(), "list", caller=self.tom)
+            shown = self.assistant("list")
         assert "setting is wrong. It is in the game's settings" in shown
         assert "EVENNIA_AI_PRICES['scripted']['input'] is '0.15'" in shown
         assert (0, []) == (self.ada_script.db.consecutive_errors, self.model.bodies)
@@ -156,6 +155,6 @@ class TestCommands(HearingTest):
         """Its error must not stand in place of the tokens of today."""
         with override_settings(EVENNIA_AI_BUDGET_CONFIG={"assistants": {}}):
             self.ada_script.work.drop_cached_settings()
-            status = self.call(CmdAssistant(), "status", caller=self.tom)
+            status = self.assistant("status")
         assert "today     ? tokens" in status
         assert "no key 'assistants'" not in status.partition("today")[2]

@@ -11,7 +11,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.runtime import state
 from tests.online import lines_shown
 from tests.shell.listening import HearingTest
-from tests.shell.support import pump, says
+from tests.shell.support import says
 
 ANSWER = 'Ada says, "Upstairs."'
 PAGES = re.compile(r"Ada pages: [^\n]*")
@@ -38,14 +38,11 @@ class StaleTest(HearingTest):
             self.told.append(facts)
 
     def answer(self, reply: bytes | None = None) -> None:
-        self.model.answer(reply or says("Upstairs."))
-        pump()
+        self.model_answers(reply or says("Upstairs."))
 
     def beats(self) -> None:
         for _ in range(3):
-            self.clock.advance(5)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(5)
 
     def why(self) -> str:
         return str(self.records()[0].steps)
@@ -107,9 +104,7 @@ class TestAskerGone(StaleTest):
         assert "it waits for them to come back" in self.why()
         self.tom.location = self.room1
         self.model.answers.append(says("Upstairs."))
-        self.clock.advance(1)
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer(1)
         assert ((True, False, False), []) == (self.heard(), self.waiting())
 
     def test_it_may_be_dropped(self) -> None:
@@ -120,9 +115,7 @@ class TestAskerGone(StaleTest):
                 assert ((False, False, False), []) == (self.heard(), self.waiting())
                 assert "it was dropped" in self.why()
                 self.tom.location = self.room1
-                self.clock.advance(60)
-                self.ada_script.at_repeat()
-                pump()
+                self.fire_timer(60)
                 assert [] == self.model.waiting
                 assert ANSWER not in str(state.read(self.ada_script, "conversation_history"))
 
@@ -217,8 +210,7 @@ class TestRoomChanged(StaleTest):
         self.answer()
         self.restart()
         self.tom.location = self.room2
-        self.ada_script.at_repeat()
-        pump()
+        self.fire_timer()
         self.answer(says("By the window."))
         assert [] == self.mira.heard_from(self.ada)
         assert "Ada pages: By the window." in "\n".join(lines_shown())

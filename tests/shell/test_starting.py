@@ -49,7 +49,6 @@ class TestStarting(ShellTest):
     def events(self, script: Any, **which: Any) -> Any:
         """Rows of an assistant's audit log."""
         subject = subject_of(script)
-        assert subject is not None
         return RecordedEvent.objects.filter(originator_id=subject.id, **which)
 
     def test_each_table_is_read_once_for_all(self) -> None:

@@ -29,8 +29,7 @@ class StepsTest(HearingTest):
         return stored
 
     def told(self) -> list[str]:
-        heard: list[str] = self.tom.heard_from(self.ada)
-        return heard
+        return self.tom.heard_from(self.ada)
 
 
 class TestCheckpoint(StepsTest):

@@ -22,8 +22,8 @@ class TestThereAndBack(DelegationTest):
     def test_the_report_is_the_result(self) -> None:
         answers = hands_on(), reports(), whispers("There are seven.")
         self.ask("whisper Ada = how many lamps?", *answers)
-        assert "Ada hands you a task (trust 0." in self.asked(1)
-        assert "Count the lamps." in self.asked(1)
+        assert "Ada hands you a task (trust 0." in self.prompt(1)
+        assert "Count the lamps." in self.prompt(1)
         assert {"success": True, "result": "Seven lamps."} == self.result(2)
         assert ['Ada whispers: "There are seven."'] == self.tom.heard_from(self.ada)
         assert ["delegation_begun", "delegation_answered"] == self.names()
@@ -67,8 +67,7 @@ class TestThereAndBack(DelegationTest):
     def test_whoever_is_free_is_asked(self) -> None:
         """Without a name, the one with the fewest things to do is asked."""
         cora_script, _ = self.make_specialist("Cora")
-        self.model.answers.append(hands_on(specialist="cora"))
-        self.type(self.tom, "whisper Ada = first")
+        self.ask("whisper Ada = first", hands_on(specialist="cora"))
         assert 1 == len(cora_script.work.inbox)
         self.start("delegate_task", {"task": "Count."}, make_turn())
         assert (1, 1) == (len(cora_script.work.inbox), len(self.brass_script.work.inbox))
@@ -169,8 +168,7 @@ class TestFailures(DelegationTest):
         state.write(self.brass_script, max_pending_events=1)
         self.type(self.tom, "whisper Brass = a riddle")
         self.type(self.mira, "whisper Brass = one more")
-        self.model.answers.extend([hands_on(), whispers("I cannot.")])
-        self.type(self.tom, "whisper Ada = count")
+        self.ask("whisper Ada = count", hands_on(), whispers("I cannot."))
         self.type(self.mira, "whisper Brass = and another")
         assert "it was given up" in str(self.facts("delegation_failed"))
         assert CANNOT in self.tom.heard_from(self.ada)
@@ -192,13 +190,11 @@ class TestFailures(DelegationTest):
         self.ask("whisper Ada = count", hands_on())
         operations.set_muted(self.brass_script, self.tom, True)
         self.model.answers.append(whispers("Seven."))
-        self.model.answer(reports())
-        pump()
+        self.model_answers(reports())
         assert ["delegation_begun", "delegation_answered"] == self.names()
 
     def test_a_delegate_that_is_stopped(self) -> None:
-        self.model.answers.append(hands_on())
-        self.type(self.tom, "whisper Ada = count")
+        self.ask("whisper Ada = count", hands_on())
         self.model.answers.append(whispers("I cannot."))
         operations.stop(self.brass_script, "a test")
         pump()
@@ -208,8 +204,7 @@ class TestFailures(DelegationTest):
     def test_a_stopped_delegate_returns_messages_and_tasks(self) -> None:
         """Tom's own message is not lost behind the task that is for him, too."""
         self.type(self.tom, "whisper Brass = a riddle")
-        self.model.answers.append(hands_on())
-        self.type(self.tom, "whisper Ada = count")
+        self.ask("whisper Ada = count", hands_on())
         self.model.answers.append(whispers("I cannot."))
         operations.stop(self.brass_script, "a test")
         pump()
@@ -226,12 +221,10 @@ class TestFailures(DelegationTest):
         for name, lose, words in losses:
             with self.subTest(name):
                 operations.set_enabled(self.brass_script, True)
-                self.model.answers.append(hands_on())
-                self.type(self.tom, "whisper Ada = count")
+                self.ask("whisper Ada = count", hands_on())
                 lose()
                 self.model.answers.append(whispers("I cannot."))
-                self.clock.advance(task_waits.LOOK_EVERY_SECONDS)
-                pump()
+                self.advance(task_waits.LOOK_EVERY_SECONDS)
                 assert words in self.facts("delegation_failed")[-1]["why"]
                 assert 0 == self.open_tasks()
         assert 3 == self.tom.heard_from(self.ada).count(CANNOT)

@@ -26,7 +26,7 @@ class TestWhatIsTold(DelegationTest):
         self.allow(self.ada_script, personality_insulation=insulation)
         self.model.bodies.clear()
         self.ask(line, hands_on(), reports(), says("Seven."))
-        return self.asked(1).splitlines()[-1]  # above it is what Brass overheard itself
+        return self.prompt(1).splitlines()[-1]  # above it is what Brass overheard itself
 
     def test_by_personality_insulation(self) -> None:
         """The delegate gets the task alone, or goals too, or goals and the public talk."""

@@ -128,8 +128,7 @@ class TestHowMany(DelegationTest):
         first = self.begin()
         assert ([], 1) == (first, self.ada_script.ndb.active_sub_agents)
         assert "raise execution_config.sub_agent_budget" in str(self.begin()[0])
-        self.model.answer(reports("Done."))
-        pump()
+        self.model_answers(reports("Done."))
         assert ("Done.", 0) == (first[0].text, self.ada_script.ndb.active_sub_agents)
         assert [] == self.begin()
 
@@ -191,10 +190,10 @@ class TestHowLong(DelegationTest):
     def test_l5_at_sixty_seconds_it_is_an_error_upstream(self) -> None:
         """The key is named, and the delegate's call is cancelled."""
         self.hand_on(**UNATTENDED)
-        self.pass_time(59.9)
+        self.advance(59.9)
         assert (1, 0) == (self.open_tasks(), self.model.cancelled)
         self.model.answers.append(whispers("Nobody answers."))
-        self.pass_time(0.1)
+        self.advance(0.1)
         error = self.result(2)["error"]
         assert "raise safety_config.timeout.delegation_seconds" in error
         assert (0, 1, []) == (self.open_tasks(), self.model.cancelled, self.brass_script.work.inbox)
@@ -204,14 +203,14 @@ class TestHowLong(DelegationTest):
     def test_l5_yes_gives_a_full_window(self) -> None:
         """It counts from the answer, as often as somebody says yes."""
         self.hand_on(**INTERACTIVE)
-        self.pass_time(60)
+        self.advance(60)
         (prompt,) = self.prompts()
         assert prompt.startswith("I have used my 60 seconds on what I gave Brass to do.")
-        self.pass_time(7)
+        self.advance(7)
         self.decide("yes")
-        self.pass_time(59.9)
+        self.advance(59.9)
         assert ([], 1) == (self.questions(), self.open_tasks())
-        self.pass_time(0.1)
+        self.advance(0.1)
         assert ["I have used my 120 seconds"] == [prompt[:26] for prompt in self.prompts()]
         self.model.answers.append(whispers("Nobody answers."))
         self.decide("no")
@@ -220,17 +219,16 @@ class TestHowLong(DelegationTest):
 
     def test_l5_an_answer_while_asked_cancels_the_question_and_wins(self) -> None:
         self.hand_on(**INTERACTIVE)
-        self.pass_time(60)
+        self.advance(60)
         assert 1 == len(self.questions())
         self.model.answers.append(whispers("Seven."))
-        self.model.answer(reports())
-        pump()
+        self.model_answers(reports())
         assert ([], {"success": True, "result": "Seven lamps."}) == (
             self.questions(),
             self.result(2),
         )
         assert ["delegation_begun", "delegation_answered"] == self.names()
-        self.pass_time(600)
+        self.advance(600)
         assert ([], []) == (self.questions(), self.facts("limit_denied"))
 
     def test_l5_an_answer_at_the_last_moment_wins(self) -> None:
@@ -239,7 +237,7 @@ class TestHowLong(DelegationTest):
         (event,) = map(Event.from_stored, self.brass_script.work.inbox)
         self.model.answers.append(whispers("Seven."))
         assert task_waits.answer(event, "Seven.", held=OPEN)
-        self.pass_time(60)
+        self.advance(60)
         assert ([], {"success": True, "result": "Seven."}) == (self.questions(), self.result(2))
 
     def test_l5_however_asking_fails_the_wait_ends(self) -> None:
@@ -247,26 +245,25 @@ class TestHowLong(DelegationTest):
         outcomes: list[Any] = []
         self.start("delegate_task", {"task": "Count."}, make_turn()).addErrback(outcomes.append)
         work, self.ada_script.work = self.ada_script.work, None
-        self.pass_time(60)
+        self.advance(60)
         self.ada_script.work = work
         assert ["the time for it is over"] == [failure.getErrorMessage() for failure in outcomes]
         assert 0 == self.open_tasks()
 
     def test_l5_a_stop_while_asked_takes_the_question_along(self) -> None:
         self.hand_on(**INTERACTIVE)
-        self.pass_time(60)
+        self.advance(60)
         operations.stop(self.ada_script, "a test")
         pump()
         assert ([], 0, []) == (self.questions(), self.open_tasks(), self.brass_script.work.inbox)
-        self.pass_time(600)
+        self.advance(600)
         assert ([], 2) == (self.questions(), len(self.model.bodies))
 
     def test_l5_zero_waits_as_long_as_the_delegate_is_there(self) -> None:
         self.hand_on(timeout={"delegation_seconds": 0}, **INTERACTIVE)
         for _ in range(60):
-            self.pass_time(60)
+            self.advance(60)
         assert ([], 1) == (self.questions(), self.open_tasks())
         self.model.answers.append(whispers("Seven."))
-        self.model.answer(completion("Seven."))
-        pump()
+        self.model_answers(completion("Seven."))
         assert 'Ada whispers: "Seven."' in self.tom.heard_from(self.ada)

@@ -27,7 +27,7 @@ class TestTelling(ErrandTest):
         result = self.told()
         assert (True, "Ada: Seven lamps.") == (result.ok, result.message)
         assert Told("Seven lamps.", 1) == result.data
-        assert "Tom hands you a task (trust 1)" in self.asked(0)
+        assert "Tom hands you a task (trust 1)" in self.prompt(0)
         why = operations.why(self.ada_script, number=1).message
         assert "told by staff: 16 characters" in why
         assert "rule      0 told: trigger" in why

@@ -135,7 +135,7 @@ class TestLook(ToolTest):
     def test_a_look_is_followed_by_an_answer(self) -> None:
         self.room1.db.desc = "Lamplight pools on the tables."
         self.ask("whisper Ada = where are we?", completion(None, ("look", {})), whispers("Inside."))
-        assert "Lamplight pools" in self.model.bodies[1]["messages"][-1]["content"]
+        assert "Lamplight pools" in self.prompt(1)
         assert ['Ada whispers: "Inside."'] == self.tom.heard_from(self.ada)
 
     def test_from_inside_of_something(self) -> None:

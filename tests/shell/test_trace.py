@@ -8,7 +8,6 @@ from django.test.utils import override_settings
 
 from evennia_ai import operations
 from evennia_ai.agent import tracing
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.errors import ModelStatusError
 from evennia_ai.llm.scripted import completion
@@ -17,7 +16,7 @@ from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import span_of
 from evennia_ai.operations.turns.traces import cost_of
 from tests.shell.listening import HearingTest
-from tests.shell.support import calls, pump, says, whispers
+from tests.shell.support import calls, says, whispers
 
 SECRET = "xylophone"
 KEEPS = {"private_words": True}
@@ -28,8 +27,7 @@ class TraceTest(HearingTest):
     """Asks as Tom, who is staff, or as Mira, a player."""
 
     def why(self, rest: str, caller: Any = None) -> str:
-        shown: str = self.call(CmdAssistant(), f"why {rest}", caller=caller or self.tom)
-        return shown
+        return self.assistant(f"why {rest}", caller=caller or self.tom)
 
     def rows(self) -> list[TracedMessage]:
         return list(TracedMessage.objects.order_by("-pk"))
@@ -131,8 +129,7 @@ class TestKept(TraceTest):
         self.model.answers.append(says("Both."))
         for words in ("one", "two"):
             self.tom.execute_cmd(f"say @ada {words}")
-        self.clock.advance(6)
-        pump()
+        self.advance(6)
         assert [[1, 2], [1, 2]] == [row.facts["together"] for row in self.rows()]
 
     @override_settings(EVENNIA_AI_TRACE_CONFIG={"keep_days": 0})

@@ -13,16 +13,11 @@ from evennia_ai.models import ModelCall
 from evennia_ai.runtime import state
 from tests.engine.doubles import dangling
 from tests.recorded import record_of
+from tests.shell.limit_ways import TOKENS, look
 from tests.shell.listening import HearingTest
 from tests.shell.support import pump, whispers
 
 UNATTENDED = {"on_limit": {"mode": "unattended"}}
-TOKENS = {"prompt_tokens": 100, "completion_tokens": 10}
-
-
-def look(number: int) -> bytes:
-    """An answer with a harmless call that is unlike every other."""
-    return completion(None, ("write_note", {"text": f"thing {number}"}), usage=TOKENS)
 
 
 class LimitsTest(HearingTest):
@@ -45,8 +40,7 @@ class LimitsTest(HearingTest):
         pump()
 
     def told(self) -> list[str]:
-        heard: list[str] = self.tom.heard_from(self.ada)
-        return heard
+        return self.tom.heard_from(self.ada)
 
 
 class TestAsking(LimitsTest):
@@ -73,8 +67,7 @@ class TestAsking(LimitsTest):
         self.ask("whisper Ada = find it", *[look(number) for number in range(5)])
         (question,) = approvals.pending(self.ada_script)
         self.model.answers.append(whispers("So far nothing."))
-        self.clock.advance(60)
-        pump()
+        self.advance(60)
         assert ['Ada whispers: "So far nothing."'] == self.told()[-1:]
         assert "ask_timeout" == self.events("limit_denied")[0]["reason"]
         late = operations.answer(question.number, self.tom, "yes", is_staff=True)
@@ -123,16 +116,14 @@ class TestTime(LimitsTest):
         self.ask("whisper Ada = hello")
         self.clock.advance(29.9)
         assert (1, 0) == (len(self.model.waiting), self.model.cancelled)
-        self.clock.advance(0.1)
-        pump()
+        self.advance(0.1)
         assert (0, 1) == (len(self.model.waiting), self.model.cancelled)
         self.clock.advance(20)
         self.answer("yes")
         assert 1 == len(self.model.waiting)
         self.clock.advance(29.9)
         assert 1 == self.model.cancelled
-        self.clock.advance(0.1)
-        pump()
+        self.advance(0.1)
         assert 2 == self.model.cancelled
         assert 60 == self.events("safety_limit_checkpoint")[0]["cap"] + 30
 
@@ -140,10 +131,8 @@ class TestTime(LimitsTest):
         """The last word has a deadline of its own."""
         self.set(safety_config={"timeout": {"tick_seconds": 30}, **UNATTENDED})
         self.ask("whisper Ada = hello", look(1))
-        self.clock.advance(30)
-        pump()
-        self.model.answer(whispers("I was looking at a thing."))
-        pump()
+        self.advance(30)
+        self.model_answers(whispers("I was looking at a thing."))
         assert "I was looking at a thing." in self.told()[-1]
         assert "timeout" not in str(self.model.bodies[-1])
 
@@ -175,8 +164,7 @@ class TestLastWord(LimitsTest):
     def test_f2_it_hangs(self) -> None:
         """After its own deadline players read one line of fiction, staff what to change."""
         self._use_up()
-        self.clock.advance(20)
-        pump()
+        self.advance(20)
         assert 1 == self.model.cancelled
         assert "my thoughts won't settle" in self.told()[-1]
         text = self.sent_to_staff()[-1]
@@ -225,9 +213,7 @@ class TestLastWord(LimitsTest):
         operations.add_goal(self.ada_script, "find the atlas")
         self.model.answers.extend(look(number) for number in range(5))
         for _ in range(3):
-            self.clock.advance(5)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(5)
         assert 1 == len(self.events("limit_denied"))
         assert [True] * 5 == ["tools" in body for body in self.model.bodies]
         assert [] == self.model.waiting

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands import CmdAssistant
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
 from evennia_ai.operations import control
@@ -186,7 +185,7 @@ class TestHeard(UpkeepTest):
     def test_a_message(self) -> None:
         self.ask("whisper Ada = hello there", whispers("Hello."))
         row = self.heard_rows(look=PrivateView.of(self.tom))["records"][0]
-        shown: str = self.call(CmdAssistant(), "why full", caller=self.tom)
+        shown: str = self.assistant("why full")
         assert (1, "Tom", "whisper", "hello there", "trigger") == tuple(
             row[name] for name in ("number", "sender", "source", "text", "outcome")
         )

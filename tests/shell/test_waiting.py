@@ -45,9 +45,7 @@ class WaitingTest(SafetyTest):
 
     def beat(self, times: int = 3) -> None:
         for _ in range(times):
-            self.clock.advance(5)
-            self.ada_script.at_repeat()
-            pump()
+            self.fire_timer(5)
 
     def calls(self) -> int:
         return len(self.model.bodies)
@@ -119,8 +117,7 @@ class TestRestart(WaitingTest):
         assert stored["id"] == stored[SET_ASIDE] == stored[SAVED_TURN]["events"][0]
         self.ask("whisper Ada = hi", whispers("Hi.", "Mira"), person=self.mira)
         self.type(self.mira, "whisper Ada = and?")
-        self.model.answer(whispers("Nothing.", "Mira"))
-        pump()
+        self.model_answers(whispers("Nothing.", "Mira"))
         self.model.answers.append(whispers("Noted."))
         self.come_back()
         assert 'Ada whispers: "Noted."' == self.tom.heard_from(self.ada)[-1]
@@ -136,11 +133,9 @@ class TestRestart(WaitingTest):
         self.type(self.tom, "whisper Ada = the old one")
         begin = ("whisper", {"target": "Tom", "message": "Let me see."})
         self.model.answers.append(completion(None, begin, ("look", {})))
-        self.model.answer(whispers("Hi.", "Mira"))
-        pump()
+        self.model_answers(whispers("Hi.", "Mira"))
         self.leave_game()
-        self.model.answer(whispers("There."))
-        pump()
+        self.model_answers(whispers("There."))
         assert ["the map,", "the old one"] == [event.body for event in self.waiting()]
         self.set(max_pending_events=2)
         self.type(self.mira, "whisper Ada = hello?")
@@ -233,8 +228,7 @@ class TestLeaving(WaitingTest):
         self.type(self.tom, "whisper Ada = look around")
         self.model.answers.extend([LOOK] * 5)
         self.leave_game()
-        self.model.answer(LOOK)
-        pump()
+        self.model_answers(LOOK)
         assert (1, 0) == (self.calls(), self.stored("consecutive_errors"))
         record = self.ada_script.work.decisions.find(self.waiting()[0].number)
         step, detail = record.steps[-2]
@@ -249,12 +243,10 @@ class TestLeaving(WaitingTest):
     def test_hole_d29_who_leaves_the_room_too(self) -> None:
         """The turn goes on from the last step when the whisperer returns."""
         self.type(self.tom, "whisper Ada = look around")
-        self.model.answer(LOOK)
-        pump()
+        self.model_answers(LOOK)
         assert 2 == self.calls()
         self.tom.location = self.room2
-        self.model.answer(LOOK)
-        pump()
+        self.model_answers(LOOK)
         assert 2 == self.calls()
         self.tom.location = self.room1
         self.model.answers.append(whispers("I looked."))
@@ -267,8 +259,7 @@ class TestLeaving(WaitingTest):
         self.type(self.tom, "say @ada what is here?")
         self.tom.location = self.room2
         self.model.answers.append(says("Books."))
-        self.model.answer(LOOK)
-        pump()
+        self.model_answers(LOOK)
         assert ['Ada says, "Books."'] == self.mira.heard_from(self.ada)
 
     def test_hole_d29_with_nobody_left_in_the_room_nothing_is_said(self) -> None:
@@ -278,8 +269,7 @@ class TestLeaving(WaitingTest):
         for person in (self.tom, self.mira):
             person.location = self.room2
         self.model.answers.extend([LOOK] * 4)
-        self.model.answer(LOOK)
-        pump()
+        self.model_answers(LOOK)
         assert 1 == self.calls()
 
     def test_hole_d29_no_last_word_is_paid_for(self) -> None:
@@ -287,12 +277,10 @@ class TestLeaving(WaitingTest):
         self.set(safety_config={"on_limit": {"mode": "interactive"}})
         self.type(self.tom, "whisper Ada = look around")
         for number in range(5):
-            self.model.answer(completion(None, ("write_note", {"text": str(number)})))
-            pump()
+            self.model_answers(completion(None, ("write_note", {"text": str(number)})))
         assert 5 == self.calls()
         self.leave_game()
-        self.clock.advance(60)
-        pump()
+        self.advance(60)
         assert 5 == self.calls()
 
     def test_hole_d29_a_delegate_of_somebody_who_left_stops_too(self) -> None:
@@ -322,7 +310,6 @@ class TestLeaving(WaitingTest):
         self.leave_game()
         evennia.SESSION_HANDLER.session_from_sessid(1).logged_in = False
         self.addCleanup(setattr, self.session, "logged_in", True)
-        self.model.answer(b"{}")
-        pump()
+        self.model_answers(b"{}")
         (record,) = [each for each in self.records() if each.heard.body == "hello"]
         assert record.steps[-1][1].endswith("could not be told")

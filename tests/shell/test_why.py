@@ -3,7 +3,7 @@
 from typing import Any
 
 from evennia_ai import operations
-from evennia_ai.commands import AssistantCmdSet, CmdAssistant
+from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.consolidation import put_to_sleep
 from evennia_ai.errors import ModelReplyError, ModelStatusError
 from evennia_ai.llm.scripted import completion
@@ -20,8 +20,7 @@ class WhyTest(HearingTest):
 
     def why(self, rest: str = "", caller: Any = None) -> str:
         rest = f"{rest.removesuffix('reveal').rstrip()} full{' reveal' * rest.endswith('reveal')}"
-        shown: str = self.call(CmdAssistant(), f"why {rest}", caller=caller or self.tom)
-        return shown
+        return self.assistant(f"why {rest}", caller=caller or self.tom)
 
     def then(self, rest: str = "", caller: Any = None) -> list[str]:
         lines = self.why(rest, caller).split("\n")
@@ -253,7 +252,7 @@ class TestTold(WhyTest):
             (self.tom, "safety_config has"),
         ):
             for line in ("why ada", "why ada full"):
-                shown = self.call(CmdAssistant(), line, caller=person)
+                shown = self.assistant(line, caller=person)
                 assert f"Now: {reason}" in shown or f"now       {reason}" in shown
 
     def test_names_and_words_are_shown_as_text(self) -> None:

@@ -61,8 +61,7 @@ class MakingTest(WebTest):
         response = self.post("create", form, who="builder")
         assert self.address("live", key="Edda") == response.redirect_chain[-1][0]
         assert "Edda is awake" in text_of(response)
-        script = operations.find_assistant("Edda")
-        assert script is not None
+        script: Any = operations.find_assistant("Edda")
         assert self.room2 == script.obj.location
         assert "A scribe." == script.obj.db.desc
         assert "You copy charts.\nYou are dry." == state.read(script, "persona")
@@ -109,8 +108,7 @@ class MakingTest(WebTest):
         assert 403 == self.post("copy", form, who="builder").status_code
         response = self.post("copy", form, who="controller")
         assert self.address("live", key="Bea") == response.redirect_chain[-1][0]
-        bea = operations.find_assistant("Bea")
-        assert bea is not None
+        bea: Any = operations.find_assistant("Bea")
         assert "You keep maps." == state.read(bea, "persona")
         response = self.post("copy", {"source": "<i>", "copy_name": "Cem"})
         assert "Choose which assistant is copied." in text_of(response)
@@ -149,8 +147,7 @@ class CardsTest(WebTest):
             form = {"card": self.mark(response), "card_key": "Edda", "location": ""}
             response = self.post("make-of-card", form)
             assert self.address("live", key="Edda") == response.redirect_chain[-1][0]
-            script = operations.find_assistant("Edda")
-            assert script is not None
+            script: Any = operations.find_assistant("Edda")
             assert "copies <b>charts</b>" in state.read(script, "persona")
             operations.delete_assistant(script)
 

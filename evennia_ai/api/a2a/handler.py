@@ -325,7 +325,6 @@ def _history_length(params: Any) -> int | None:
 
 
 def _filters_of(params: ListTasksRequest) -> dict[str, object]:
-    """The filters of a list, by the names of database fields."""
     filters: dict[str, object] = {}
     if params.context_id:
         # A context that cannot exist gives an empty list, and does not reach the database.

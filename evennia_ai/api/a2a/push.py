@@ -175,7 +175,6 @@ class PushSender:
         return answer.status
 
     def _breaker(self, account: int, host: str) -> CircuitBreaker:
-        """The breaker of a host, for one account."""
         config = CircuitBreakerConfig(
             failure_threshold=FAILURES,
             success_threshold=SUCCESSES,

@@ -148,7 +148,6 @@ def places_in_files() -> list[str]:
 
 
 def _imported_in(text: str) -> Iterator[str]:
-    """Patterns of the names that a file imports from this package."""
     if PACKAGE not in text:
         return
     with suppress(SyntaxError, ValueError):

@@ -139,11 +139,9 @@ class MemoryLines(Sequence[MemoryLine]):
     raw: list[bytes]
 
     def __len__(self) -> int:
-        """The number of lines."""
         return len(self.raw)
 
     def __getitem__(self, index: Any) -> Any:
-        """A line, or a slice of them."""
         if isinstance(index, slice):
             return [MemoryLine.model_validate_json(line) for line in self.raw[index]]
         return MemoryLine.model_validate_json(self.raw[index])

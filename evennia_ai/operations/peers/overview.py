@@ -53,7 +53,7 @@ def list_remotes() -> Result[list[RemoteRow]]:
     if missing_tables(RemoteTask):
         return Result.unavailable(NO_TABLE)
     rows = remote_rows()
-    return Result(True, "\n".join(map(_line, rows)), rows)
+    return Result(True, "\n".join("; ".join(_parts(row)) for row in rows), rows)
 
 
 def remote_rows() -> list[RemoteRow]:
@@ -79,10 +79,6 @@ def _row(status: RemoteStatus, now: float) -> RemoteRow:
         "tokens_month": sums["tokens"] or 0,
         "cost_month": (sums["cost"] or 0) / NANO,
     }
-
-
-def _line(row: RemoteRow) -> str:
-    return "; ".join(_parts(row))
 
 
 def _parts(row: RemoteRow) -> Iterator[str]:
@@ -187,10 +183,11 @@ def used_today(account: int | None) -> int:
     Raises:
         ConfigurationError, LedgerAwayError: as in `read_total`.
     """
-    return _tokens(_total(f"{peer_store.ACCOUNT}{account}", BudgetSpan.DAY))
+    return _tokens(_used(account, BudgetSpan.DAY))
 
 
-def _total(person: str, span: BudgetSpan) -> Total:
+def _used(account: int | None, span: BudgetSpan) -> Total:
+    person = f"{peer_store.ACCOUNT}{account}"
     return read_total(BudgetAccount(Scope.PLAYER, person, period_of(span, time.time())))
 
 
@@ -206,8 +203,7 @@ def _allowed(today: Total) -> int:
 def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
     own = [task for task in tasks if task.account == pk]
     states = Counter(task.state for task in own)
-    person = f"{peer_store.ACCOUNT}{pk}"
-    today, month = (_total(person, span) for span in (BudgetSpan.DAY, BudgetSpan.MONTH))
+    today, month = (_used(pk, span) for span in (BudgetSpan.DAY, BudgetSpan.MONTH))
     return {
         "account": name,
         "number": pk,
@@ -218,7 +214,7 @@ def _peer(pk: int, name: str, tasks: Iterable[PeerTask]) -> PeerRow:
         "tokens_allowed": _allowed(today),
         "tokens_month": _tokens(month),
         "cost_month": month.cost_nano / NANO,
-        "unpriced_calls": count_unpriced(person, time.time()),
+        "unpriced_calls": count_unpriced(f"{peer_store.ACCOUNT}{pk}", time.time()),
     }
 
 

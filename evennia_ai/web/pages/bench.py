@@ -46,7 +46,6 @@ def _text_of(visit: Visit, part: str) -> str:
 def _shown(
     visit: Visit, form: Mapping[str, str], tried: Result[DryRun] | None = None
 ) -> dict[str, Any]:
-    """Show the form as it was typed, with the outcome of the trial."""
     script = visit.assistant
     texts, models = texts_of(script), known_models()
 

@@ -91,7 +91,6 @@ def _reset(visit: Visit, *, scope: str) -> Result:
 
 
 def _check(visit: Visit) -> Deferred[Result]:
-    """Check the model of the game or of an assistant by calling it."""
     key = visit.form.get("assistant")
     if key is None:
         return succeed(Result.invalid("Say whose model is checked: the game's, or an assistant's."))

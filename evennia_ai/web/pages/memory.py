@@ -75,7 +75,6 @@ def _show(visit: Visit) -> Shown | Deferred[Shown]:
 
 
 def _listed(visit: Visit) -> dict[str, Any]:
-    """The memories that match the filters, the newest first."""
     filters = {name: visit.query.get(name, "").strip() for name in FILTERS}
     shown: dict[str, Any] = {"asked": filters, "lines": [], "older": "", "is_filtered": False}
     person = ""

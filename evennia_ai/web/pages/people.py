@@ -50,7 +50,6 @@ def _person_of(visit: Visit) -> str:
 
 
 def _shown_one(visit: Visit) -> dict[str, Any]:
-    """The profile and the memories of the person in the query string."""
     script = visit.assistant
     person = _person_of(visit)
     if not person:

@@ -60,7 +60,6 @@ def own(visit: Visit) -> str:
 
 
 def fight_or_leave(visit: Visit) -> str:
-    """Fight with it, or else leave the game while it thinks."""
     if visit.kind.fight_or_leave:
         return visit.kind.fight_or_leave(visit)
     visit.leave_it_thinking(visit.tom, "will you wait for me?")

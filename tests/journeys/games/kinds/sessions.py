@@ -13,7 +13,6 @@ TWO = {"MAX_NR_CHARACTERS": 2, "MAX_NR_SIMULTANEOUS_PUPPETS": 2}
 
 
 def expect_the_end(player: Player) -> None:
-    """Check that the server closes a connection."""
     with pytest.raises(AssertionError, match=CLOSED):
         player.expect("nothing more comes")
 
@@ -73,7 +72,6 @@ def play_another(visit: Visit) -> Player:
 
 
 def leave(player: Player) -> None:
-    """Quit, and wait for the end of the connection."""
     player.send("quit")
     expect_the_end(player)
 
