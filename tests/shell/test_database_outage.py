@@ -102,11 +102,11 @@ class TestFull(SafetyTest):
     def test_a_mute_that_could_not_be_stored_does_not_hold(self) -> None:
         """The command says that it went wrong."""
         for line in ("mute ada", "unmute ada"):
-            self.call(CmdAssistant(), line, caller=self.tom)
+            self.assistant(line)
         with connection.execute_wrapper(full):
-            shown = self.call(CmdAssistant(), "mute ada", caller=self.tom)
+            shown = self.assistant("mute ada")
         assert "That went wrong: the game's database failed: database or disk is full." == shown
-        shown = self.call(CmdAssistant(), "unmute ada", caller=self.tom)
+        shown = self.assistant("unmute ada")
         assert "You have not muted Ada." == shown
 
     def test_a_command_says_so_without_a_traceback(self) -> None:
