@@ -246,7 +246,7 @@ class TestOnePlayer(BudgetTest):
     """The budget of one player, with all assistants together."""
 
     def shown(self, line: str, person: Any = None) -> str:
-        return self.told(line, person).replace("TestAccount2", "Mira")
+        return self.assistant(line, person).replace("TestAccount2", "Mira")
 
     def test_it_is_shown(self) -> None:
         self.use(600, self.mira, None)
@@ -312,20 +312,20 @@ class TestOnePlayer(BudgetTest):
 class TestTakenBack(BudgetTest):
     def test_a_raise_is_taken_back(self) -> None:
         """Who added 100 dollars in place of one had to live with it until the day ended."""
-        self.told("budget Ada raise tokens_per_day 50000")
-        self.told("budget Ada raise tokens_per_day 500")
-        told = self.told("budget Ada raise tokens_per_day 0")
+        self.assistant("budget Ada raise tokens_per_day 50000")
+        self.assistant("budget Ada raise tokens_per_day 500")
+        told = self.assistant("budget Ada raise tokens_per_day 0")
         assert "Ada: tokens_per_day is as it was set; 50,500 that was added is gone." in told
         assert "granted" not in budget_of(self.ada_script).message
         event, subject, facts = self.recorded[-1]
         assert ("budget_taken_back", "ada", 50_500) == (event, subject, facts["amount"])
-        told = self.told("budget Ada raise tokens_per_day 0")
+        told = self.assistant("budget Ada raise tokens_per_day 0")
         assert "Ada: nothing was added to tokens_per_day; it is as it was set." in told
 
     def test_undo_says_how(self) -> None:
-        self.told("budget Ada raise cost_per_month 5")
-        told = self.told("undo Ada")
+        self.assistant("budget Ada raise cost_per_month 5")
+        told = self.assistant("undo Ada")
         assert "To end that now: assistant budget Ada raise <cap> 0." in told, told
-        self.told("budget Ada raise cost_per_month $0.00")
+        self.assistant("budget Ada raise cost_per_month $0.00")
         assert "no cap" not in budget_of(self.ada_script).message.splitlines()[2]
         assert "granted" not in budget_of(self.ada_script).message

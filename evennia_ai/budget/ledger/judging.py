@@ -98,6 +98,8 @@ def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> 
     for total, standing, need, last, missing in caps:
         if missing > 0 and (hit := budget.exceeded(standing, need, last)):
             raise hit
+        if not budget.is_near(standing, total, warn_at):
+            continue
         # Without what the answer can spare, which few answers use: the first message of a day
         # would seem to use up a small cap.
         expected = replace(standing, used=standing.used - _spare(reservation, standing))
