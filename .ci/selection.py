@@ -1,5 +1,15 @@
 """Which tests run where: lists of folders, files and single tests for the steps of `suite.py`."""
 
+from collections.abc import Iterable, Mapping
+
+
+def in_game(rooms: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Modules of tests/game, by room and name."""
+    return tuple(
+        f"tests/game/{room}/test_{name}.py" for room, names in rooms.items() for name in names
+    )
+
+
 CORE = ("tests/core", "tests/resilience", "tests/engine", "tests/test_errors.py")
 # Tests that start servers and browsers wait part of the time, so more of them than there are
 # processors run at once, and other tests beside them.
@@ -20,10 +30,10 @@ ONCE = (
             *("one_ledger", "remote_specialists", "safety", "schemathesis"),
             *("thinking", "two_games"),
             # test_install and test_removing follow README's steps with each Evennia, and
-            # tests/shell/test_roleplay speaks behind masks.
+            # tests/game/messages/test_roleplay speaks behind masks.
             "roleplay",
             # Other tests cover Evennia's part of these: test_removing adopts and releases,
-            # test_restarts reloads, and tests/shell/test_bundles moves an assistant.
+            # test_restarts reloads, and tests/game/operations/test_bundles moves an assistant.
             *("adopting", "moving", "reloads"),
         )
     ),
@@ -85,57 +95,68 @@ ONCE = (
     "tests/api/test_rights.py",
     "tests/api/test_rights.py::TestNobodyLearnsNames",
     "tests/mcp_server",
-    "tests/shell/test_b15_model_check.py",
-    "tests/shell/test_b15_model_check.py::TestWalks::test_hole_d30_a_seed_walks_the_same_walks",
-    "tests/shell/test_b15_till.py",
-    "tests/shell/test_command_rights.py",
-    "tests/shell/test_command_rights.py::TestRows",
-    "tests/shell/test_misbehaviour.py",
-    "tests/shell/test_soak.py",
-    "tests/shell/test_telemetry.py",
+    "tests/game/walks/test_model_check.py",
+    "tests/game/walks/test_model_check.py::TestWalks::test_hole_d30_a_seed_walks_the_same_walks",
+    "tests/game/walks/test_till.py",
+    "tests/game/rights/test_command_rights.py",
+    "tests/game/rights/test_command_rights.py::TestRows",
+    "tests/game/agent/test_misbehaviour.py",
+    "tests/game/walks/test_soak.py",
+    "tests/game/agent/test_telemetry.py",
     # Rules of the plugin: when it answers, where a turn ends, who is asked and who pays, the
     # content of a prompt, nights. They touch nothing of Evennia and of the database that the
-    # remaining tests in tests/shell do not touch, too.
-    *(
-        f"tests/shell/test_{name}.py"
-        for name in (
-            *("answerers", "cards", "changed_limits", "confirmation", "cooling", "dry_runs"),
-            *(
-                "episodes",
-                "every_limit",
-                "facts_awake",
-                "failures",
-                "fence",
-                "flow",
-                "goal_times",
-                "goals",
-                "grounding",
+    # remaining tests in tests/game do not touch, too.
+    "tests/game/consolidation",
+    "tests/game/llm",
+    "tests/game/tasks",
+    *in_game(
+        {
+            "agent": (
+                *("compaction", "compaction_cut_off", "days", "dry_runs", "failures"),
+                *("goal_times", "goals", "idle", "inner_contexts", "needed_tools"),
+                *("own_turns", "planning", "recorded_turns", "resting", "steps"),
+                *("summary_cap", "testing", "trace", "turn_limits", "turns"),
             ),
-            *("guidelines", "hearing_properties", "hole_borrowing", "hole_caps", "hop_limit"),
-            *("idle", "inner_contexts", "interventions_people", "kill_all", "loops", "manners"),
-            *("memory_leaks", "message_size", "money", "money_chains", "money_stops"),
-            *("needed_tools", "overheard", "own_turns", "parsers", "private_words", "profiles"),
-            *("prompts", "queue_walks", "reflection_awake", "report_summary", "resting"),
-            *("roleplay_properties", "set_aside", "sleep_nights", "sleep_superseding"),
-            *("sleep_without", "stale_answers", "sub_agents", "sub_agents_brief"),
-            *("sub_agents_limits", "testing", "tools_useful", "trace", "turn_limits", "turns"),
-            "why",
-            *("auditing_check", "budget_command", "compaction", "compaction_cut_off"),
-            *("configuring_properties", "configuring_table", "days", "documents"),
-            *("endpoints_shown", "errands", "errands_failures", "errands_small"),
-            *("fallback_settings", "found_by_walks", "history_command", "hush", "keys"),
-            *("ledger_order", "ledger_time", "memory_injection", "nights_listed"),
-            *("older_epochs", "paying", "peer_parts", "peer_sending", "peer_wire", "phrasing"),
-            *("planning", "private_reports", "promised_names", "prompt_secrets", "relays"),
-            *("recorded_turns", "remote_waits", "reported_usage", "retention", "revealing"),
-            *("steps", "summary_cap", "telling", "tools_hostile_schemas", "tools_registry"),
-            *("tools_running", "tools_schema", "consent", "emergency", "executing"),
-            *("interventions", "interventions_restart", "lore_packs", "named_requests"),
-            *("private_files", "queue", "sleep", "told_memories", "tools_notes"),
-            *("tools_projects", "waiting"),
-        )
+            "approvals": (
+                *("changed_limits", "confirmation", "every_limit", "guidelines"),
+                *("hop_limit", "interventions", "interventions_people"),
+                *("interventions_restart", "set_aside"),
+            ),
+            "audit": ("auditing_check", "revealing"),
+            "budget": (
+                *("budget_command", "ledger_order", "ledger_time", "money", "money_chains"),
+                *("money_stops", "paying", "reported_usage"),
+            ),
+            "commands": ("history_command", "telling"),
+            "docs": ("documents", "promised_names"),
+            "emergency": ("cooling", "emergency", "kill_all"),
+            "memory": (
+                *("consent", "episodes", "grounding", "lore_packs", "memory_injection"),
+                *("memory_leaks", "profiles", "retention", "told_memories"),
+            ),
+            "messages": (
+                *("answerers", "hearing_properties", "hush", "loops", "manners"),
+                *("message_size", "overheard", "phrasing", "private_words", "queue"),
+                *("relays", "roleplay_properties", "stale_answers", "waiting"),
+            ),
+            "operations": (
+                *("cards", "configuring_properties", "configuring_table", "executing"),
+                "why",
+            ),
+            "prompts": ("fence", "prompt_secrets", "prompts"),
+            "rights": ("hole_borrowing", "hole_caps"),
+            "runtime": ("keys", "private_files"),
+            "tools": (
+                *("tools_hostile_schemas", "tools_notes", "tools_projects"),
+                *("tools_registry", "tools_running", "tools_schema", "tools_useful"),
+            ),
+            "walks": ("flow", "found_by_walks", "older_epochs", "queue_walks"),
+        }
     ),
-    *(f"tests/shell/test_bundles.py::{name}" for name in ("TestMeanwhile", "TestWrongFiles")),
+    *(
+        f"tests/game/operations/test_bundles.py::{name}"
+        for name in ("TestMeanwhile", "TestWrongFiles")
+    ),
     # These check the crash walks themselves.
     "tests/crash/test_crashes.py::test_lies_are_found",
     "tests/crash/test_crashes.py::test_two_transactions_are_found",
@@ -168,7 +189,7 @@ STORED = (
     "tests/memory",
     "tests/api/test_rights.py",
     "tests/web/test_rights.py",
-    *(f"tests/shell/test_{name}.py" for name in ("b15_model_check", "b15_till", "command_rights")),
+    *in_game({"rights": ("command_rights",), "walks": ("model_check", "till")}),
 )
 # Left to `make proof`; CONTRIBUTING.md says why the rest is enough for each run.
 RARE = (
@@ -190,11 +211,16 @@ SMOKE = (
     "tests/api/test_schema.py",
     "tests/audit/test_recorder.py",
     "tests/prompts",
-    *(
-        f"tests/shell/test_{name}.py"
-        for name in (
-            *("talking", "hearing", "inbox", "kill", "lockout", "ledger", "operations"),
-            *("recall", "sub_agents", "tools", "turn_limits", "why"),
-        )
+    *in_game(
+        {
+            "agent": ("turn_limits",),
+            "budget": ("ledger",),
+            "emergency": ("kill", "lockout"),
+            "memory": ("recall",),
+            "messages": ("hearing", "inbox", "talking"),
+            "operations": ("operations", "why"),
+            "tasks": ("sub_agents",),
+            "tools": ("tools",),
+        }
     ),
 )

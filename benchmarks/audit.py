@@ -57,7 +57,7 @@ def make_game(folder: Path) -> Any:
 
 def make_tick(game: Any) -> Callable[[], None]:
     """Return a function that runs one tick: a whisper and everything that follows."""
-    from tests.shell.support import pump
+    from tests.game.support import pump
 
     tom, ada = game.being("Tom"), game.being("Ada")
     numbers = itertools.count(1)

@@ -48,7 +48,7 @@ def set_up_game(folder: Path) -> None:
 
     settings.DATABASES["default"]["NAME"] = str(folder / "soak.db3")
     settings.LOG_DIR = str(folder)
-    settings.EVENNIA_AI_TOOL_MODULES = ["tests.shell.b15_tools"]
+    settings.EVENNIA_AI_TOOL_MODULES = ["tests.game.walks.tools"]
     settings.EVENNIA_AI_BUDGET_CONFIG = CAPS
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     import django
@@ -78,8 +78,8 @@ def make_world(reactor: Any) -> Any:
     from evennia.utils.create import create_account, create_object
 
     from evennia_ai.operations import create_assistant
-    from tests.shell.b15 import World
-    from tests.shell.b15_accounts import Listener
+    from tests.game.walks.accounts import Listener
+    from tests.game.walks.world import World
 
     handler = evennia.SESSION_HANDLER
     handler.data_out = lambda *arguments, **more: None

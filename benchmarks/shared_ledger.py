@@ -82,7 +82,7 @@ def play(told: Mapping[str, Any]) -> dict[str, Any]:
         from evennia_ai import audit
         from evennia_ai.budget import ledger
         from tests.crash import world
-        from tests.shell.support import whispers
+        from tests.game.support import whispers
 
         def decide(body: Mapping[str, Any]) -> bytes:
             number = QUESTION.findall(str(body["messages"]))[-1]

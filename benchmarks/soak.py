@@ -108,7 +108,7 @@ class Night:
 
     def __init__(self, world: Any, figures: Figures) -> None:
         from evennia_ai import audit
-        from tests.shell.b15_model import BAD, FAULTS, GOOD, STEPS
+        from tests.game.walks.model import BAD, FAULTS, GOOD, STEPS
 
         self.world, self.figures = world, figures
         self.random = random.Random(figures.seed)
@@ -279,7 +279,7 @@ class Night:
 
     def _look(self) -> None:
         from evennia_ai.models import BudgetTotal
-        from tests.shell.b15_accounts import check_ledger
+        from tests.game.walks.accounts import check_ledger
 
         check_ledger()
         for row in BudgetTotal.objects.all():

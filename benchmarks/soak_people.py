@@ -12,10 +12,10 @@ from typing import Any
 
 from tests.fakes.answers import compose_completion, compose_reply
 from tests.fakes.behaviour import Behaviour
+from tests.game.consolidation.sleep_model import answer_to, kind_of
 from tests.journeys.clients import Player
 from tests.journeys.worker_bed import Bed
 from tests.journeys.worker_nights import fall_asleep, morning
-from tests.shell.sleep_model import answer_to, kind_of
 
 ECHO_SECONDS, ANSWER_SECONDS = 30.0, 180.0
 LOOK_SECONDS = 1.0

@@ -61,7 +61,7 @@ LONGEST = (
     *("test_soak_games", "test_real_model", "test_removing", "test_workbench_live"),
     *("test_roleplay", "test_webclient", "test_a2a_questions", "test_one_ledger", "test_moving"),
     *("test_adopting", "test_failures", "test_safety", "test_install", "test_database_url"),
-    *("test_b15_model_check", "test_crashes", "test_command_rights", "test_trouble", "test_doors"),
+    *("test_model_check", "test_crashes", "test_command_rights", "test_trouble", "test_doors"),
     *("test_nights", "test_rights", "test_processes", "test_misbehaviour", "test_week"),
     *("test_floors", "test_soak", "test_outages", "test_names", "test_store_kills"),
 )

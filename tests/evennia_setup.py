@@ -124,7 +124,7 @@ def _fingerprint() -> str:
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "server.conf.settings")
-# Tests of the shell need memories to be found at once, without threads, models and folders.
+# Tests in a game need memories to be found at once, without threads, models and folders.
 os.environ.setdefault("EVENNIA_AI_MEMORY_STORE", "inline")
 os.environ.setdefault("EVENNIA_AI_EMBEDDINGS", "hashing")
 # mem0 reads this while it is imported, and sends telemetry without it.

@@ -56,7 +56,7 @@ MONEY = (
         "one gate for beats and events",
         (
             "test_a_beat_that_is_on_its_way",
-            "tests/shell/test_compaction_cut_off.py::test_one_at_a_time",
+            "tests/game/agent/test_compaction_cut_off.py::test_one_at_a_time",
         ),
     ),
     Request(
@@ -96,7 +96,10 @@ TRUST = (
     Request(
         "conversations end",
         "`db.max_agent_hops`, cooldowns of `db.hearing_config`",
-        ("test_they_stop_after_max_agent_hops", "tests/core/test_rate_limits.py::test_cooldown"),
+        (
+            "test_they_stop_after_max_agent_hops",
+            "tests/core/hearing/test_rate_limits.py::test_cooldown",
+        ),
     ),
     Request(
         "two bots cannot echo each other for ever",
@@ -148,7 +151,7 @@ FAILURE = (
         "if the memory store fails it keeps talking, and tells staff",
         "`assistant status`, `health/`",
         (
-            "tests/shell/test_recall.py::test_a_store_that_is_down",
+            "tests/game/memory/test_recall.py::test_a_store_that_is_down",
             "test_all_agree_that_the_store_is_down",
         ),
     ),

@@ -145,7 +145,7 @@ def load() -> None:
 
     with tests.evennia_setup.fresh_database():
         from evennia_ai.agent import delegating  # noqa: F401
-        from tests.shell import support  # noqa: F401
+        from tests.game import support  # noqa: F401
 
 
 class Child(NamedTuple):

@@ -61,7 +61,7 @@ RISKS = {
         (
             "test_a_rumour_stays_one",
             "test_hearsay_is_parted_from_what_is_known",
-            "tests/shell/test_forgetting.py::test_what_was_concluded_goes_too",
+            "tests/game/memory/test_forgetting.py::test_what_was_concluded_goes_too",
         ),
     ),
     "LLM05:2025": Risk(
@@ -134,7 +134,7 @@ RISKS = {
         "one table of rights for commands and API",
         (
             "test_she_does_not_act_as_a_superuser",
-            "tests/shell/test_tools_game.py::test_not_while_a_player_is_in_her_body",
+            "tests/game/tools/test_tools_game.py::test_not_while_a_player_is_in_her_body",
             "tests/api/test_rights.py::test_everybody_gets_what_the_table_says",
         ),
     ),

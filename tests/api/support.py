@@ -14,7 +14,7 @@ from evennia.utils import logger
 from evennia_ai.api.limits import cache
 from evennia_ai.operations.rights import token_store
 from tests.api import stock
-from tests.shell.support import ShellTest, account_with
+from tests.game.support import GameTest, account_with
 
 # Read at import, before Evennia's test classes replace it with a list of their own.
 MIDDLEWARE = list(settings.MIDDLEWARE)
@@ -25,7 +25,7 @@ MIDDLEWARE = list(settings.MIDDLEWARE)
     EVENNIA_AI_API_CONFIG={"writes_per_minute": 0},
     MIDDLEWARE=MIDDLEWARE,
 )
-class ApiTest(ShellTest):
+class ApiTest(GameTest):
     """Requests to the API, as any of `people`; see `call`."""
 
     def setUp(self) -> None:

@@ -10,7 +10,7 @@ from evennia.server.models import ServerConfig
 from evennia_ai.models import AccessToken
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
-from tests.shell.support import PASSWORD, account_with
+from tests.game.support import PASSWORD, account_with
 
 LOGIN = {"username": "berit", "password": PASSWORD}
 GOAL = {"text": "Find the lost atlas."}

@@ -17,7 +17,7 @@ from twisted.web.test.requesthelper import DummyChannel
 from evennia_ai.runtime import portal_peers
 from evennia_ai.runtime.web_requests import address_of
 from tests.api.support import ApiTest
-from tests.shell.support import PASSWORD
+from tests.game.support import PASSWORD
 
 # Read at import, before Evennia's test classes replace them with a list of their own.
 PORTAL_PARTS = list(settings.PORTAL_SERVICES_PLUGIN_MODULES)

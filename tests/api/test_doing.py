@@ -10,8 +10,8 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
-from tests.shell.game_npcs import Guard
-from tests.shell.support import says, whispers
+from tests.game.game_npcs import Guard
+from tests.game.support import says, whispers
 
 GET = completion(None, ("get", {"item": "lamp"}))
 

@@ -7,8 +7,8 @@ from evennia.utils.create import create_object
 from evennia_ai import operations
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
-from tests.shell.people import Person
-from tests.shell.support import pump
+from tests.game.people import Person
+from tests.game.support import pump
 
 
 class TestQuelled(ApiTest):

@@ -9,7 +9,7 @@ from evennia_ai.models import EntityProfile
 from evennia_ai.operations.memory import own, profiles
 from tests.api.stock import SAID, own_key, own_number, private_memory
 from tests.api.support import ApiTest
-from tests.shell.support import whispers
+from tests.game.support import whispers
 
 ADA = "assistants/Ada/"
 MEMORY, MINE = f"{ADA}memory/", f"{ADA}me/memory/"

@@ -26,10 +26,10 @@ from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.runtime import services, state
 from evennia_ai.testing import calls
 from tests.api.support import ApiTest
-from tests.shell.compaction_case import turn_of
-from tests.shell.delegating import DelegationTest, hands_on, reports
-from tests.shell.sleep_model import NightModel
-from tests.shell.support import NOT_A_COMPLETION, pump, whispers
+from tests.game.agent.compaction_case import turn_of
+from tests.game.consolidation.sleep_model import NightModel
+from tests.game.support import NOT_A_COMPLETION, pump, whispers
+from tests.game.tasks.delegating import DelegationTest, hands_on, reports
 
 PRICES = {"mini": {"input": 0.15, "output": 0.6}, "hashing-1": {"input": 0.02, "output": 0}}
 CAPS = {"player": {"tokens_per_day": 100_000}, "calls_in_flight": 0}

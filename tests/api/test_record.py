@@ -6,7 +6,7 @@ from typing import Any
 from django.test.utils import override_settings
 
 from tests.api.support import ApiTest
-from tests.shell.support import PASSWORD
+from tests.game.support import PASSWORD
 
 
 class TestRecord(ApiTest):

@@ -18,9 +18,9 @@ from evennia_ai.runtime import state
 from tests import postgres
 from tests.api.cases import CASES, ROOM, Case
 from tests.api.support import ApiTest
+from tests.game.game_npcs import Guard
+from tests.game.support import says
 from tests.profiles import IS_THOROUGH
-from tests.shell.game_npcs import Guard
-from tests.shell.support import says
 
 # Caps that no request reaches, and that can be raised.
 PLENTY = {scope: {"tokens_per_day": 10**9} for scope in ("game", "assistant", "player")}

@@ -15,7 +15,7 @@ from evennia_ai.operations import add_goal
 from tests.api.cases import CASES, LORE, MEMORY, OWN, ROOM, Case
 from tests.api.contract import resolved
 from tests.api.support import ApiTest
-from tests.shell.support import says
+from tests.game.support import says
 
 
 def _as_json_schema(part: Any) -> Any:

@@ -16,7 +16,7 @@ from evennia_ai.models import AccessToken
 from evennia_ai.operations.rights import token_store
 from evennia_ai.runtime import state
 from tests.api.support import ApiTest
-from tests.shell.support import PASSWORD
+from tests.game.support import PASSWORD
 
 BERIT = "builder with control"
 # As after an update of Django: a new default hasher, and the old one for existing passwords.

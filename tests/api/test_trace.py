@@ -5,7 +5,7 @@ from django.test.utils import override_settings
 from evennia_ai.core.memory.recollection import DAY_SECONDS
 from evennia_ai.messages.incoming import person_of
 from tests.api.support import ApiTest
-from tests.shell.support import says, whispers
+from tests.game.support import says, whispers
 
 ADA = "assistants/Ada/"
 SECRET = "xylophone"

@@ -20,8 +20,8 @@ from evennia_ai.models import EntityProfile, Memory
 from evennia_ai.runtime import state
 from tests.crash.scenes import ANSWER, QUESTION, Scene, _talked, calls
 from tests.crash.world import Game
-from tests.shell.sleep_model import TOKENS, answer_to, content_for, kind_of, lines
-from tests.shell.support import pump
+from tests.game.consolidation.sleep_model import TOKENS, answer_to, content_for, kind_of, lines
+from tests.game.support import pump
 
 MOST_BEATS = 60
 OPEN, PRIVATE, MIRAS = 5, 5, 2

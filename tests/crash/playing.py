@@ -18,7 +18,7 @@ from tests.crash.harness import KILLED, SURVIVED, in_child
 from tests.crash.liars import LIARS
 from tests.crash.nights import NIGHTS
 from tests.crash.scenes import ANSWER, QUESTION, SCENES, Scene
-from tests.shell.support import pump
+from tests.game.support import pump
 
 LABELS = "labels.json"
 WHISPER = "whisper"

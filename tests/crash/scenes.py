@@ -20,7 +20,7 @@ from evennia_ai.operations.audit import log as auditing
 from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.crash.world import Decide, Game
-from tests.shell.support import pump
+from tests.game.support import pump
 
 QUESTION = "what is here?"
 ANSWER = "A room full of books."

@@ -22,7 +22,7 @@ from evennia_ai.core.cards.character_card import (
     new_card,
     read_card,
 )
-from tests.core.test_character_cards import V1, V2, V3
+from tests.core.cards.test_character_cards import V1, V2, V3
 from tests.endpoints.programs import PACKAGES, PLACE
 
 READER = PACKAGES / "@lenml" / "char-card-reader"

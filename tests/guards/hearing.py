@@ -106,7 +106,7 @@ HEARING = (
         "agent/answerers.py",
         "    if line.called:\n",
         "    if False:\n",
-        "tests/shell/test_answerers.py::test_a_channel",
+        "tests/game/messages/test_answerers.py::test_a_channel",
     ),
     guard(
         "a message that is too long is cut or refused",

@@ -225,7 +225,7 @@ LIMITS = (
         "agent/autonomy.py",
         "is_anybody_online=_is_anybody_online(),",
         "is_anybody_online=True,",
-        "tests/shell/test_idle.py::test_nothing_is_done",
+        "tests/game/agent/test_idle.py::test_nothing_is_done",
     ),
     guard(
         "turns of its own in a row are limited",

@@ -120,13 +120,13 @@ PEOPLE = (
         "runtime/ability.py",
         'return " ".join(answer.split()) or UNABLE_LINE',
         'return ""',
-        "tests/shell/test_can_act.py::test_it_neither_speaks_nor_acts_by_hand",
+        "tests/game/agent/test_can_act.py::test_it_neither_speaks_nor_acts_by_hand",
     ),
     guard(
         "its lock decides who may hush it",
         "operations/conversation/listening.py",
         "if not body.access(being, LOCK, default=True):",
         "if False:",
-        "tests/shell/test_hush.py::test_the_lock_decides",
+        "tests/game/messages/test_hush.py::test_the_lock_decides",
     ),
 )

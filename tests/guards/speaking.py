@@ -50,7 +50,7 @@ SPEAKING = (
         "messages/outgoing.py",
         "return [being for being in beings if person_of(being) in work.muted]",
         "return []",
-        "tests/shell/test_mute.py::test_not_in_the_room",
+        "tests/game/messages/test_mute.py::test_not_in_the_room",
     ),
     guard(
         "a call of an unknown tool is never run",

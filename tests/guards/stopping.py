@@ -22,7 +22,7 @@ STOPPING = (
         "emergency/steps.py",
         'values = {"emergency_stop": True, "lockout": lockout}',
         'values = {"lockout": lockout}',
-        "tests/shell/test_emergency.py::test_it_lasts_over_a_restart",
+        "tests/game/emergency/test_emergency.py::test_it_lasts_over_a_restart",
     ),
     guard(
         "a stop empties the inbox",
@@ -97,7 +97,7 @@ STOPPING = (
         "runtime/state.py",
         "    write(script, **values)\n    end_void_turns(work)\n",
         "    write(script, **values)\n",
-        "tests/shell/test_set_aside.py::test_the_message_is_taken_away",
+        "tests/game/approvals/test_set_aside.py::test_the_message_is_taken_away",
     ),
     guard(
         "a turn that waited for an answer goes on only when no other turn runs",

@@ -14,10 +14,10 @@ from typing import Any
 
 import psycopg
 
+from tests.game.consolidation.sleep_model import answer_to, kind_of
 from tests.journeys import forks
 from tests.journeys.game import LAUNCHER, UNHURRIED, Game, make_product_folder
 from tests.journeys.games.kinds.databases import found
-from tests.shell.sleep_model import answer_to, kind_of
 
 HEARTBEAT = 0.5
 WORKERS = {
@@ -42,7 +42,7 @@ def until(is_so: Callable[[], object], seconds: float = WAIT_SECONDS, told: str 
 
 
 class NightServer:
-    """A chat completions endpoint that answers as `tests.shell.sleep_model` does, or as given.
+    """A chat completions endpoint that answers as a model of the nights in tests does, or as given.
 
     Attributes:
         asked: the kinds of the requests, the oldest first.

@@ -26,7 +26,7 @@ from evennia_ai.models import TokenScope
 from evennia_ai.operations.rights import token_store
 from tests.api.stock import TOLD
 from tests.api.support import ApiTest
-from tests.shell.support import pump, says
+from tests.game.support import pump, says
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "rights_mcp.md"
 STAFF = ("superuser", "admin", "builder with control", "builder")

@@ -7,7 +7,7 @@ from evennia_ai.core.memory.recollection import WORLD, person_audience
 from evennia_ai.memory_store import rows
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import Memory
-from tests.shell.memory_case import MemoryTest
+from tests.game.memory.memory_case import MemoryTest
 from tests.web.support import WebTest
 
 SECRET = "Pia whispered that she loves the miller."

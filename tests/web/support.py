@@ -13,7 +13,7 @@ from django.urls import reverse
 from evennia.accounts.models import AccountDB
 
 from evennia_ai.web.rows import APP_NAME
-from tests.shell.support import ShellTest, account_with
+from tests.game.support import GameTest, account_with
 
 BACKEND = "evennia.web.utils.backends.CaseInsensitiveModelBackend"
 # Read at import, before Evennia's test classes replace it with a list of their own.
@@ -25,7 +25,7 @@ TAGS = re.compile(r"<(script|style).*?</\1>|<[^>]+>", re.DOTALL)
 
 
 @override_settings(ROOT_URLCONF=PAGES, MIDDLEWARE=MIDDLEWARE)
-class WebTest(ShellTest):
+class WebTest(GameTest):
     """Visits of pages by any of `people`; see `get` and `post`.
 
     Attributes:

@@ -15,7 +15,7 @@ from evennia_ai.operations.files import exports
 from evennia_ai.operations.settings import changing
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
-from tests.shell.support import archive_folder
+from tests.game.support import archive_folder
 from tests.web.support import WebTest, intruders, text_of
 
 

@@ -11,7 +11,7 @@ from evennia_ai import operations
 from evennia_ai.operations.dry_runs.changes import texts_of
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
-from tests.shell.support import calls, whispers
+from tests.game.support import calls, whispers
 from tests.web.support import WebTest, text_of
 
 TAGS = re.compile(r"<(\w+)")

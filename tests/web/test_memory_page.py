@@ -17,7 +17,7 @@ from evennia_ai.operations.memory import profiles
 from evennia_ai.runtime import state
 from evennia_ai.web.forms import AT_ONCE
 from tests.browser.cases import CASES
-from tests.shell.support import pump, says
+from tests.game.support import pump, says
 from tests.web.remembering import OPEN, SECRET, RememberingPages
 from tests.web.support import form_of, intruders, text_of
 

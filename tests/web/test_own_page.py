@@ -16,7 +16,7 @@ from evennia_ai.messages.incoming import person_of
 from evennia_ai.operations.memory.profiles import list_acquaintances
 from evennia_ai.runtime import state
 from tests.browser.cases import CASES
-from tests.shell.rp_world import RoleGolem
+from tests.game.messages.rp_world import RoleGolem
 from tests.web.remembering import OPEN, SECRET, RememberingPages
 from tests.web.support import intruders, text_of
 

@@ -11,8 +11,8 @@ from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
 from evennia_ai.web.menu import PAGES
 from evennia_ai.web.views import POLICY
-from tests.shell.rp_world import RoleGolem
-from tests.shell.support import says
+from tests.game.messages.rp_world import RoleGolem
+from tests.game.support import says
 from tests.web.support import BACKEND, WebTest, text_of
 
 

@@ -20,7 +20,7 @@ from evennia_ai.web.stream import (
     MOST_OF_AN_ACCOUNT,
     Streams,
 )
-from tests.shell.support import PASSWORD, whispers
+from tests.game.support import PASSWORD, whispers
 from tests.web.support import WebTest
 
 TURNS = 30

@@ -14,7 +14,7 @@ from evennia_ai.runtime.watching import FEED, ring_for
 from evennia_ai.testing import calls
 from evennia_ai.web.pages.turns import LEAST, NAMES, WIDTH, shown_turn
 from tests.browser.cases import CASES
-from tests.shell.support import says, whispers
+from tests.game.support import says, whispers
 from tests.web.support import WebTest, text_of
 
 SECRET = "the key is under the stone"

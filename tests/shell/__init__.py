@@ -1,1 +1,0 @@
-"""The shell: script, character, tools and commands, with real objects in a real database."""
