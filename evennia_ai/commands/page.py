@@ -29,7 +29,8 @@ def _begins_a_player(name: str) -> bool:
     accounts = AccountDB.objects.filter(username__istartswith=name)
     players = accounts.exclude(db_attributes__db_key=BODY_OF_ACCOUNT)
     played = ObjectDB.objects.filter(db_account__isnull=False, db_key__istartswith=name)
-    return bool(players) or any(getattr(each, "assistant_script", None) is None for each in played)
+    bodies = (getattr(each, "assistant_script", None) for each in played)
+    return players.exists() or any(script is None for script in bodies)
 
 
 class CmdPage(default_cmds.MuxCommand):

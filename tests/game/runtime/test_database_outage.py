@@ -8,6 +8,7 @@ from evennia_ai import operations
 from evennia_ai.agent import outages
 from evennia_ai.agent.outages import ALERT_INTERVAL_SECONDS, STAFF_LINE
 from evennia_ai.messages import outgoing
+from evennia_ai.operations.control import UNSTORED
 from evennia_ai.operations.monitoring import health as monitoring
 from tests.game.emergency.stopping import SafetyTest
 from tests.game.support import whispers
@@ -35,6 +36,11 @@ def nearly_full(execute: Any, sql: str, *rest: Any) -> Any:
     if sql.startswith("INSERT"):
         raise OperationalError("database or disk is full")
     return execute(sql, *rest)
+
+
+def held(execute: Any, sql: str, *rest: Any) -> Any:
+    """Refuse every statement, as while another process holds the file for itself."""
+    raise OperationalError("database is locked")
 
 
 class TestFull(SafetyTest):
@@ -137,3 +143,16 @@ class TestNothingCanBeWritten(SafetyTest):
         sorry = outgoing.FAILURE_LINE.replace("{name}", "Ada")
         assert [sorry] == self.tom.heard_from(self.ada)
         assert [] == self.model.bodies
+
+
+class TestHeld(SafetyTest):
+    def test_a_stop_still_reaches_all(self) -> None:
+        """Assistants are found by a query, on which a stop must not depend."""
+        for number, name in enumerate(("ada", "all"), 1):
+            self.type(self.tom, "whisper Ada = hello")
+            assert 1 == len(self.model.waiting)
+            with connection.execute_wrapper(held):
+                shown = self.assistant(f"emergency stop {name}")
+            assert UNSTORED in shown
+            assert (number, []) == (self.model.cancelled, self.model.waiting)
+            self.assistant("emergency clear ada")
