@@ -75,7 +75,7 @@ def _raise(owner: _Owner, name: str, amount: str, by: str) -> Result:
     account = BudgetAccount(owner.scope, owner.key, period_of(cap.span, now_of(script)))
     try:
         if not any(getattr(each.caps_of(owner.scope), name) for each in _configs(owner)):
-            return Result.invalid(f"{owner.name} has no cap {name}: there is nothing to raise.")
+            return Result.conflict(f"{owner.name} has no cap {name}: there is nothing to raise.")
         if not more:
             return _take_back(owner, account, name, by)
         ledger.raise_cap(ledger.Raise(account, name, more, by))
@@ -98,6 +98,6 @@ def _take_back(owner: _Owner, account: BudgetAccount, name: str, by: str) -> Res
     cap = CAPS[name]
     units = ledger.take_back(account, name, by)
     if not units:
-        return Result.invalid(f"{owner.name}: nothing was added to {name}; it is as it was set.")
+        return Result.conflict(f"{owner.name}: nothing was added to {name}; it is as it was set.")
     text = amount_text(cap, units)
     return Result(True, f"{owner.name}: {name} is as it was set; {text} that was added is gone.")
