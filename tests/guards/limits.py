@@ -6,14 +6,14 @@ LIMITS = (
     guard(
         "a task takes no more steps than its cap",
         "engine/bounds.py",
-        "await self._check(kind, turn.iterations, lambda: self._loop.max_iterations_per_task)",
+        "await self._check(LimitKind.TASK_ITERATIONS, turn.iterations)",
         "pass",
         "test_b1_the_steps_of_a_task_count_over_its_ticks",
     ),
     guard(
         "a task uses no more tokens than its cap",
         "engine/bounds.py",
-        "await self._check(kind, turn.tokens, lambda: self._loop.max_tokens_per_task)",
+        "await self._check(LimitKind.TASK_TOKENS, turn.tokens)",
         "pass",
         "test_b2_the_tokens_of_a_task_end_it_when_they_are_used",
     ),
@@ -41,8 +41,8 @@ LIMITS = (
     guard(
         "a limit stops the turn until somebody lets it go on",
         "engine/bounds.py",
-        "while (cap := self._cap(kind, base())) and used >= cap:",
-        "while (cap := self._cap(kind, base())) and False:",
+        "while (base := self._base(kind)) and used >= (cap := base + grants.get(kind, 0)):",
+        "while (base := self._base(kind)) and False and (cap := base):",
         "test_l1_a_yes_gives_exactly_five_more",
     ),
     guard(

@@ -89,8 +89,7 @@ class TestOperations(GameTest):
             "max_consecutive_errors": 5,
             "is_ticking": True,
             "pending_events": 1,
-            "calls": 0,
-            "tokens": 0,
+            "calls": 1,
         }
         assert expected == {name: getattr(result.data, name) for name in expected}
         assert "closed" == result.data.breakers["llm:scripted"]["state"]

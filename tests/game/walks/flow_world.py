@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -98,6 +99,7 @@ class Being:
     destination: Any = None
     is_superuser: bool = False
     is_typeclass: bool = False
+    db_date_created: datetime = datetime(2020, 1, 1, tzinfo=UTC)
 
     def __post_init__(self) -> None:
         online = self.db_account_id is not None
