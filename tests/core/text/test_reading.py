@@ -123,6 +123,8 @@ def test_the_first_list(found: object, text: str) -> None:
     ("found", "given_"),
     [
         ({"a": 1}, '{"a": 1}'),
+        pytest.param({"a": 1}, '"{\\"a\\": 1}"', id="written as JSON twice"),
+        pytest.param({}, "[]", id="an empty list for none"),
         ({"a": [1, {"b": None}, 2.5, True]}, {"a": [1, {"b": None}, 2.5, True]}),
         ({"e" + "\u0301" * 4: "e" + "\u0301" * 4}, {"e" + "\u0301" * 700: "e" + "\u0301" * 700}),
         ({"a": {"b" + "\u0301" * 4: LARGEST_WHOLE}}, {"a": {"b" + "\u0301" * 9: LARGEST_WHOLE}}),
