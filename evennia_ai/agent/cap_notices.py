@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from evennia.utils import logger
 
+from evennia_ai.budget.spending import naming_player
 from evennia_ai.core.safety.budget import account_of
 from evennia_ai.core.safety.limits import MONEY, LimitKind
 from evennia_ai.core.safety.notices import Notice
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.errors import LimitReachedError
-from evennia_ai.messages import incoming, outgoing
+from evennia_ai.messages import outgoing
 from evennia_ai.runtime.assistant import Assistant
 
 SECONDS = 3600.0
@@ -75,6 +76,4 @@ def _named(notice: Notice, hit: LimitReachedError | None) -> Notice:
     account = account_of(hit)
     if account.scope is not Scope.PLAYER:
         return notice
-    whose = f"{Scope.PLAYER} {account.key}"
-    name = f"{Scope.PLAYER} {incoming.key_of(account.key)}"
-    return Notice(notice.line.replace(whose, name), notice.detail)
+    return Notice(naming_player(notice.line, account.key), notice.detail)

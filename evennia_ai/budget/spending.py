@@ -191,11 +191,15 @@ class MeteredPayment:
         reservation = ledger.store().reserve(billing, estimate, account.config, account.clock())
         self._held.append(reservation)
         for warning in reservation.warnings:
-            whose, name = f"{Scope.PLAYER} {person}", f"{Scope.PLAYER} {key_of(person)}"
             about = account.name if warning.startswith(Scope.ASSISTANT) else Scope.GAME.value
-            if warning.startswith(whose):
-                about = name
-            outgoing.alert_staff(nearly_used_up(warning.replace(whose, name, 1), about))
+            if warning.startswith(whose := f"{Scope.PLAYER} {person}"):
+                about = naming_player(whose, person)
+            outgoing.alert_staff(nearly_used_up(naming_player(warning, person), about))
+
+
+def naming_player(text: str, person: str) -> str:
+    """A text about the cap of a player, with the player's name in place of the id."""
+    return text.replace(f"{Scope.PLAYER} {person}", f"{Scope.PLAYER} {key_of(person)}")
 
 
 @dataclass(frozen=True)

@@ -47,18 +47,13 @@ def find_player(name: str) -> Result[str]:
     return Result.not_found(f"There is no player called {name[:40]!r}.")
 
 
-def name_of_player(person: str) -> str:
-    """The name of a player, or the id of one who is gone."""
-    return key_of(person)
-
-
 def budget_of_player(person: str) -> Result[PlayerBudget]:
     """Report use and caps of one player.
 
     Args:
         person: the player's id, such as "*#3".
     """
-    now, name = now_of(next(iter(list_assistants()), None)), name_of_player(person)
+    now, name = now_of(next(iter(list_assistants()), None)), key_of(person)
     try:
         configs = configs_of_player()
         reports = {

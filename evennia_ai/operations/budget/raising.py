@@ -12,6 +12,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.safety.budget import BudgetAccount, as_units, period_of, read_amount
 from evennia_ai.core.settings.budget import CAPS, BudgetConfig, BudgetSpan, Scope
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.budget.caps import (
     amount_text,
     budget_settings,
@@ -19,7 +20,7 @@ from evennia_ai.operations.budget.caps import (
     owner_name,
     scope_of,
 )
-from evennia_ai.operations.budget.players import configs_of_player, name_of_player
+from evennia_ai.operations.budget.players import configs_of_player
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result
 
@@ -59,7 +60,7 @@ def raise_player_budget(person: str, name: str, amount: str, by: str) -> Result:
         person: the player's id, such as "*#3".
         name, amount: as for `raise_budget`.
     """
-    return _raise(_Owner(name_of_player(person), Scope.PLAYER, person), name, amount, by)
+    return _raise(_Owner(key_of(person), Scope.PLAYER, person), name, amount, by)
 
 
 def _raise(owner: _Owner, name: str, amount: str, by: str) -> Result:
