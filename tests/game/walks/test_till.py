@@ -1,11 +1,14 @@
 """The model's own count in random walks, which finds a ledger that counts too little."""
 
+from itertools import product
+
 import pytest
 from django.db import transaction
 from django.db.models import F
 
 from evennia_ai import operations
-from evennia_ai.models import ModelCall
+from evennia_ai.models import BudgetTotal, ModelCall
+from tests.game.walks.accounts import ADDED, check_ledger
 from tests.game.walks.case import WalkedCase
 from tests.game.walks.world import World
 
@@ -80,3 +83,18 @@ class TestTill(WalkedCase):
                     till.check()
                 transaction.set_rollback(True)
         till.check()
+
+    def test_a_total_that_is_not_the_sum_of_its_calls_is_found(self) -> None:
+        self.walked()
+        check_ledger()
+        totals = BudgetTotal.objects.filter(period="")
+        for scope, name in product(("game", "assistant", "player"), ADDED):
+            with self.subTest(scope=scope, name=name), transaction.atomic():
+                row = totals.filter(scope=scope)[:1].get()
+                totals.filter(pk=row.pk).update(**{name: F(name) + 1})
+                with pytest.raises(AssertionError, match=f"^{scope}: "):
+                    check_ledger()
+                totals.filter(pk=row.pk).update(**{name: -1})
+                with pytest.raises(AssertionError, match=r"^a counter is negative"):
+                    check_ledger()
+                transaction.set_rollback(True)
