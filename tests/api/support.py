@@ -2,13 +2,14 @@
 
 import json
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar, Self
 from unittest import mock
 from urllib.parse import quote
 
 from django.conf import settings
 from django.test import Client
 from django.test.utils import override_settings
+from evennia.accounts.models import AccountDB
 from evennia.utils import logger
 
 from evennia_ai.api.limits import cache
@@ -28,18 +29,28 @@ MIDDLEWARE = list(settings.MIDDLEWARE)
 class ApiTest(GameTest):
     """Requests to the API, as any of `people`; see `call`."""
 
-    def setUp(self) -> None:
-        super().setUp()
-        cache().clear()
-        self.addCleanup(cache().clear)
-        self.people = {
-            "superuser": self.account,
+    _accounts: ClassVar[dict[int, str]]
+
+    @classmethod
+    def build_once(cls, builder: Self) -> None:
+        """Make the accounts once: making five takes most of the time of a small test."""
+        super().build_once(builder)
+        accounts = {
             "admin": account_with("Astrid", "Admin"),
             "builder with control": account_with("Berit", "Builder"),
             "builder": account_with("Bo", "Builder"),
             "player": account_with("Pia", "Player"),
             "guest": account_with("Gast", "Guest", "evennia.accounts.accounts.DefaultGuest"),
         }
+        cls._accounts = {account.pk: name for name, account in accounts.items()}
+
+    def setUp(self) -> None:
+        super().setUp()
+        cache().clear()
+        self.addCleanup(cache().clear)
+        rows = {account.pk: account for account in AccountDB.objects.filter(pk__in=self._accounts)}
+        own = {name: rows[pk] for pk, name in self._accounts.items()}
+        self.people: dict[str, Any] = {"superuser": self.account, **own}
         self.clients: dict[Any, Client] = {}
         self.lock(self.ada)
 
