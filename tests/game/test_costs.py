@@ -3,6 +3,7 @@
 import gc
 
 from django.test import override_settings
+from evennia.typeclasses.attributes import Attribute
 from twisted.internet import reactor
 
 from evennia_ai import operations
@@ -207,6 +208,10 @@ class TestSettings(GameTest):
         handler.reset_cache()
         assert ("two", "other") == (db.persona, handler.get("persona", category="drafts"))
         handler.clear()
+        assert "" == state.read(self.ada_script, "persona")
+        db.persona = "three"
+        assert "three" == state.read(self.ada_script, "persona")
+        Attribute.objects.get(db_key="persona").delete()
         assert "" == state.read(self.ada_script, "persona")
 
     def test_without_the_cache_the_database_is_asked(self) -> None:
