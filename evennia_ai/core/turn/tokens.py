@@ -82,8 +82,8 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
     """The table of tokens by word length for the language that a text seems to be in."""
     lower = " ".join(words).lower().split()
-    english = len([word for word in lower if word in _ENGLISH])
-    other = len([word for word in lower if word in _NOT_ENGLISH])
+    english = sum(map(_ENGLISH.__contains__, lower))
+    other = sum(map(_NOT_ENGLISH.__contains__, lower))
     if text.isascii():
         return _WESTERN_TOKENS if other > english else _ENGLISH_TOKENS
     near, far = len(_LATIN_1_LETTER.findall(text)), len(_LATIN_EXTENDED_LETTER.findall(text))
