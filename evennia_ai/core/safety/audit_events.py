@@ -275,8 +275,8 @@ def _stored_value(value: object, name: str) -> Any:
         if value is None or kind is bool:
             return value
         # A longer text is reduced to a fingerprint anyway.
-        if kind is str and len(value) <= LONGEST_VALUE and _MAY_HOLD_SECRET.search(value):
-            value = _without_secrets(value)
+        if isinstance(value, str) and len(value) <= LONGEST_VALUE:
+            value = _without_secrets(value) if _MAY_HOLD_SECRET.search(value) else value
         return bounded(value)
     except Exception:  # it contains itself, or its __str__ fails: logging must not fail for that
         return f"({kind.__name__})"
