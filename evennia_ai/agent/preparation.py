@@ -93,6 +93,7 @@ def prompt_inputs(
         pronouns=pronoun_sentence(pronouns(script)),
         count=counter.count,
         count_tools=counter.count_tools,
+        count_messages=counter.count_messages,
         max_tokens=max_tokens_of(script, client),
         tool_mode=client.tool_mode,
         hears_history=not is_small(client),

@@ -22,7 +22,6 @@ from evennia_ai.core.safety.notices import nearly_used_up
 from evennia_ai.core.safety.prices import Price, cost_of, counted, highest, price_of
 from evennia_ai.core.settings.budget import BudgetConfig, Scope
 from evennia_ai.core.turn.conversation import Message
-from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import MoneySpent, TokenUsage
 from evennia_ai.engine.ports import Reply
@@ -244,7 +243,7 @@ class MeteredClient:
         """
         if tokens is None:
             counter = self._counter
-            tokens = count_messages(messages, counter.count) + counter.count_tools(tools)
+            tokens = counter.count_messages(messages) + counter.count_tools(tools)
         return Deferred.fromCoroutine(self._ask(messages, tools, purpose, tokens, extra))
 
     async def _ask(

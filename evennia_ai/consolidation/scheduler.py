@@ -65,8 +65,13 @@ def move_of(script: Assistant) -> SleepMove | None:
         has_work = has_work and script.work.resting is None
         is_called, is_over = queueing.is_called(script), modes.is_over(script)
         return move_at(is_asleep=True, is_called=is_called, is_over=is_over, has_work=has_work)
-    if script.work.aside or queueing.is_called(script):
-        return None
+    move = None if script.work.aside else _move_awake(script)
+    # Asked last, since it looks at everybody who waits, and nearly always there is no move.
+    return None if move is not None and queueing.is_called(script) else move
+
+
+def _move_awake(script: Assistant) -> SleepMove | None:
+    """The move of an assistant that is awake and that nobody waits for."""
     schedule = modes.sleep_schedule_of(script)
     # Assistants that sleep extract facts at night.
     if not schedule.enabled and awake.is_due(script):

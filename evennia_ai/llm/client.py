@@ -366,7 +366,8 @@ class UnifiedLLMClient:
         while True:
             name, limit_body, echoed = limit.name, limit.as_body(tokens), self._echoes.wanted
             usual = {} if self.supports_tools else limit.usual
-            body = limit.in_its_form({**usual, **with_echoes(call.body, echoed), **limit_body})
+            call_body = with_echoes(call.body, echoed) if echoed else call.body
+            body = limit.in_its_form({**usual, **call_body, **limit_body})
             timeout = max(0.0, ends_at - self._reactor.seconds())
             try:
                 posted = self.transport.post(body)

@@ -86,8 +86,6 @@ def _signed(calls: Sequence[Mapping[str, Any]], signature: str) -> list[Mapping[
 
 def with_echoes(body: Mapping[str, Any], wanted: Collection[str]) -> Mapping[str, Any]:
     """A request body with stand-ins for the wanted members that it has not."""
-    if not wanted:
-        return body
     messages: Sequence[Message] = body["messages"]
     return {**body, "messages": [_with_echoes(message, wanted) for message in messages]}
 

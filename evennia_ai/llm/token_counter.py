@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evennia_ai.core.turn import tokens
+from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.tokens import Calibration, Counter, Margin, estimate
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import TokenUsage
@@ -154,7 +155,7 @@ class TokenCounter:
         self._margin = Margin()
         self._calibration = Calibration()
         self._raw: Counter = lru_cache(MOST_TEXTS)(counted or estimate)
-        self._tools: OrderedDict[int, tuple[ToolSpec, float, int]] = OrderedDict()
+        self._tools: OrderedDict[int, tuple[ToolSpec, int]] = OrderedDict()
 
     @property
     def factor(self) -> float:
@@ -168,22 +169,28 @@ class TokenCounter:
 
     def count(self, text: str) -> int:
         """Tokens of a text."""
-        raw = self._raw(text)
-        # A text that is not empty has one token at least, however small the factor.
-        return raw if self.exact or not raw else round(raw * self._calibration.factor) or 1
+        return self._corrected(self._raw(text))
+
+    def count_messages(self, messages: Sequence[Message]) -> int:
+        """Tokens of messages; their sum is corrected, not each text."""
+        return self._corrected(tokens.count_messages(messages, self._raw))
 
     def count_tools(self, specs: Iterable[ToolSpec]) -> int:
-        """Tokens of tool descriptions; each spec is serialized only once per factor."""
-        factor, total = self.factor, 0
+        """Tokens of tool descriptions; each spec, which never changes, is serialized only once."""
+        total = 0
         for spec in specs:
             # Specs cannot be hashed. The entry keeps the spec alive, so its id stays unique.
             cached = self._tools.get(id(spec))
-            if cached is None or cached[1] != factor:
-                cached = self._tools[id(spec)] = (spec, factor, tokens.count_tool(spec, self.count))
+            if cached is None:
+                cached = self._tools[id(spec)] = (spec, tokens.count_tool(spec, self._raw))
                 while len(self._tools) > MOST_TOOLS:
                     self._tools.popitem(last=False)
-            total += cached[2]
-        return total
+            total += cached[1]
+        return self._corrected(total)
+
+    def _corrected(self, raw: int) -> int:
+        # A text that is not empty has one token at least, however small the factor.
+        return raw if self.exact or not raw else round(raw * self._calibration.factor) or 1
 
     def note_usage(self, estimated: int, usage: TokenUsage) -> None:
         """Learn the correction factor from a reply.

@@ -22,6 +22,7 @@ from evennia_ai.core.memory.recollection import (
     is_mask,
 )
 from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, place_as_data, sendable
+from evennia_ai.core.turn.conversation import calls_that_worked
 from evennia_ai.core.turn.react import Stop
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
@@ -158,11 +159,7 @@ def exchange_of(memory: Recollection) -> tuple[str, str]:
 def answers_of(turn: Turn) -> str:
     """The assistant's words that the entry's audience could hear."""
     # Nobody heard the words of a call that failed.
-    worked = {
-        message["tool_call_id"]
-        for message in turn.said
-        if message["role"] == "tool" and json.loads(message["content"])["success"]
-    }
+    worked = calls_that_worked(turn.said)
     answers = []
     for message in turn.said:
         for call in message.get("tool_calls") or ():

@@ -34,7 +34,7 @@ class LoreMoment:
     @cached_property
     def _people(self) -> list[Any]:
         """The characters that the person being answered puppets."""
-        return bodies_of(self.body, self.sender) if self.sender else []
+        return bodies_of(self.sender) if self.sender else []
 
     def holds(self, condition: LoreCondition) -> bool:
         """True if a condition is met, for several characters by at least one.

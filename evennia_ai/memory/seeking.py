@@ -29,7 +29,7 @@ def seeker_of(script: Assistant, turn: Turn) -> Seeker:
         return Seeker(source=event.source, place=_room_id(body), payer=payer)
     if event.kind == TASK:
         return Seeker(source=event.source, payer=payer)
-    being = _being(body, event.sender_id)
+    being = incoming.find_being(event.sender_id)
     is_person = event.hops == 0 and getattr(being, "assistant_script", None) is None
     is_known = person_audience(event.face) != NOBODY
     return Seeker(
@@ -54,13 +54,6 @@ def _room_id(body: GameObject) -> str:
     return body.location.dbref if body.location is not None else ""
 
 
-def _being(body: GameObject, being_id: str) -> Any:
-    """Find a being by id. Most are in the room, which needs no query."""
-    here = body.location.contents if body.location is not None else ()
-    matches = (thing for thing in here if thing.dbref == being_id)
-    return next(matches, None) or incoming.find_being(being_id)
-
-
 def _place(body: GameObject, event: Event, being: GameObject) -> str:
     """The place they share, or "" for a page from elsewhere, which gets nothing of this room."""
     if event.source != Source.PAGE:
@@ -76,9 +69,9 @@ def _bodies(being: GameObject) -> list[Any]:
     return list(being.get_all_puppets()) if isinstance(being, AccountDB) else [being]
 
 
-def bodies_of(body: GameObject, being_id: str) -> list[Any]:
-    """The characters of the speaker, given the assistant's body and an event's `sender_id`."""
-    return _bodies(_being(body, being_id))
+def bodies_of(being_id: str) -> list[Any]:
+    """The characters of the speaker, given an event's `sender_id`."""
+    return _bodies(incoming.find_being(being_id))
 
 
 def beings_of(person: str) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -47,7 +48,9 @@ _PLAIN = (
 _LISTS = ("tags", "cites")
 # State of a new row: no facts derived from it, not indexed, not forgotten.
 _NEW = {"is_consolidated": False, "indexed_as": "", "is_removed": False}
-_COLUMNS = (*_PLAIN, *_LISTS, *_NEW, "terms", "assistant")
+_OF_MEMORY = (*_PLAIN, *_LISTS)
+_values_of = attrgetter(*_OF_MEMORY)
+_COLUMNS = (*_OF_MEMORY, *_NEW, "terms", "assistant")
 _TABLE = Memory._meta.db_table
 # Plain SQL whose conditions match indexes in the table's Meta: change both together.
 _WAITS = f"NOT is_removed AND indexed_as = '' AND kind <> '{MemoryKind.LORE}'"
@@ -105,7 +108,7 @@ def insert(
     # Values in the order of _COLUMNS.
     new_rows = [
         (
-            *_sanitized({name: getattr(memory, name) for name in (*_PLAIN, *_LISTS)}).values(),
+            *_sanitized(dict(zip(_OF_MEMORY, _values_of(memory), strict=True))).values(),
             *(_NEW | {"indexed_as": indexed_as}).values(),
             terms.get(memory.key),
             assistant,

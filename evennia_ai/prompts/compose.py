@@ -17,7 +17,6 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, quote
 from evennia_ai.core.turn.compaction import fit
 from evennia_ai.core.turn.contexts import MAIN_PARTS, PromptPart
 from evennia_ai.core.turn.conversation import Message, turn_text, user_message
-from evennia_ai.core.turn.tokens import count_messages
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Specs
 from evennia_ai.prompts.components import PromptComponent
@@ -64,10 +63,10 @@ def compose(inputs: PromptInputs, turn: Turn, specs: Specs) -> Prompt:
     room = most - min(most // 4, MOST_RESERVE) - tools
     has_overheard = inputs.shows(PromptPart.OVERHEARD) and not inputs.is_grounded
     components, messages_of_turn = _turn_messages(inputs, turn, tail, tells_overheard=has_overheard)
-    fixed = count_messages([*head, *messages_of_turn], inputs.count)
+    fixed = inputs.tokens_of([*head, *messages_of_turn])
     if fixed > room and has_overheard and turn.overheard:
         components, messages_of_turn = _turn_messages(inputs, turn, tail, tells_overheard=False)
-        fixed = count_messages([*head, *messages_of_turn], inputs.count)
+        fixed = inputs.tokens_of([*head, *messages_of_turn])
     history, size = _fitting(inputs, turn.history, room - fixed)
     messages, size = [*head, *history, *messages_of_turn], tools + fixed + size
     blocks = [(component.key, text) for component, text in parts]
@@ -104,7 +103,7 @@ def compose_inner(inputs: PromptInputs, request: Request, specs: Specs) -> Promp
     room = most - min(most // 4, MOST_RESERVE) - tools
     for longest in LENGTHS:
         messages = _inner_messages(inputs, request, specs, longest)
-        size = count_messages(messages, inputs.count)
+        size = inputs.tokens_of(messages)
         if size <= room:
             break
     return Prompt(messages, tools + size, most, inputs.count, tools)
@@ -265,10 +264,10 @@ def _fitting(
     """
     if not inputs.hears_history or not inputs.shows(PromptPart.HISTORY) or room <= 0:
         return [], 0
-    size = count_messages(history, inputs.count)
+    size = inputs.tokens_of(history)
     if size <= room:
         return history, size
     step = max(1, room // 3)
     steps = -(-(size - room) // step)  # rounded up
-    fitting = fit(history, max(0, size - steps * step), inputs.count)
-    return fitting, count_messages(fitting, inputs.count)
+    fitting = fit(history, max(0, size - steps * step), inputs.tokens_of)
+    return fitting, inputs.tokens_of(fitting)

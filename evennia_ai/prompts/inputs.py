@@ -17,10 +17,11 @@ from evennia_ai.core.turn.contexts import (
     PromptPart,
     context_for,
 )
+from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.execution import ExecutionConfig, ExecutionPattern
 from evennia_ai.core.turn.pattern import WIDEST, compose_pattern
 from evennia_ai.core.turn.speech import ANSWERS
-from evennia_ai.core.turn.tokens import Counter, count_tool
+from evennia_ai.core.turn.tokens import Counter, count_messages, count_tool
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.prompts.components import CARD_NOTES, COMPONENTS, SPECIALISTS, PromptComponent
@@ -38,6 +39,7 @@ class PromptInputs:
     Attributes:
         count: counts the tokens of a text.
         count_tools: counts the tokens of tool descriptions, with a cache; None: use `count`.
+        count_messages: counts the tokens of messages, in one go; None: use `count`.
         max_tokens: the size of the model's context.
         text: the persona: who the assistant is and what it knows.
         pronouns: a sentence on the assistant's pronouns, or "".
@@ -83,6 +85,7 @@ class PromptInputs:
     allows_several: bool = True
     pattern: ExecutionPattern = WIDEST
     count_tools: Callable[[Iterable[ToolSpec]], int] | None = None
+    count_messages: Callable[[Sequence[Message]], int] | None = None
 
     @cached_property
     def is_grounded(self) -> bool:
@@ -107,6 +110,12 @@ class PromptInputs:
         if self.count_tools is not None:
             return self.count_tools(specs)
         return sum(count_tool(spec, self.count) for spec in specs)
+
+    def tokens_of(self, messages: Sequence[Message]) -> int:
+        """Tokens of messages."""
+        if self.count_messages is not None:
+            return self.count_messages(messages)
+        return count_messages(messages, self.count)
 
     def shows(self, number: int) -> bool:
         """True if a component is part of this prompt."""

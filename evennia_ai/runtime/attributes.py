@@ -32,9 +32,11 @@ _NAMES = tuple(field.name for field in _COLUMNS)
 
 def read(script: Assistant, name: str) -> Any:
     """A setting as stored, else its default. Containers come as plain copies."""
-    # Called dozens of times a turn: the common types skip Evennia's deserialization.
-    default, attribute = DEFAULTS[name], script.attributes.find(name)
-    value = None if attribute is None else attribute.db_value
+    # Called eighty times a turn: what `find` does is written out here, and the common types skip
+    # Evennia's deserialization.
+    default, backend = DEFAULTS[name], script.attributes.backend
+    attribute = backend._cache.get(f"{name}-None") if backend.is_loaded else backend.find(name)
+    value = None if attribute is None or attribute.id is None else attribute.db_value
     if value is None:
         return default.copy() if name in _CONTAINERS else default
     return value if isinstance(value, (str, int, float)) else _copied(value, attribute)
@@ -57,25 +59,29 @@ class AllAtOnce(ModelAttributeBackend):
 
     Evennia queries each by itself, also those that were never set; an assistant has dozens of
     settings, nearly all of them at their defaults.
+
+    Attributes:
+        is_loaded: True where `_cache` has every attribute there is; never in a game that turned
+            Evennia's attribute cache off.
     """
 
-    _is_loaded = False
+    is_loaded = False
 
     def query_key(self, key: str, category: str | None) -> list[Any]:
         """The link to one attribute; Evennia asks only for what is not in its cache."""
         # A game that turns Evennia's attribute cache off expects fresh values at each read.
         if not (settings.TYPECLASS_AGGRESSIVE_CACHE and self.obj.pk):
             return list(super().query_key(key, category))
-        if not self._is_loaded:
+        if not self.is_loaded:
             self._load()
         attribute = self._cache.get(f"{key}-{category}")
         # Evennia reads nothing but `attribute` from the link.
         return [SimpleNamespace(attribute=attribute)] if attribute else []
 
     def find(self, key: str) -> Any:
-        """An attribute without a category, or None; asked for 80 times a turn."""
+        """An attribute without a category, or None."""
         # `get` loads all of them, unless the game turned the cache off.
-        if not self._is_loaded:
+        if not self.is_loaded:
             attribute = self.get(key)
             return attribute[0] if attribute else None
         attribute = self._cache.get(f"{key}-None")
@@ -131,7 +137,7 @@ class AllAtOnce(ModelAttributeBackend):
     @classmethod
     def load_all(cls, several: Iterable[AllAtOnce]) -> None:
         """Read the attributes of several objects, where that is not done, with one statement."""
-        unread = {each._objid: each for each in several if not each._is_loaded}
+        unread = {each._objid: each for each in several if not each.is_loaded}
         # By scripts alone: with the type in the condition, SQLite begins with all attributes of
         # that type in the game, and looks each of them up in the links of each script.
         links = ScriptDB.db_attributes.through.objects.filter(scriptdb__in=unread)
@@ -143,12 +149,12 @@ class AllAtOnce(ModelAttributeBackend):
             key = f"{attribute.key.lower()}-{category}"
             unread[link.scriptdb_id]._cache.setdefault(key, attribute)
         for backend in unread.values():
-            backend._is_loaded = True
+            backend.is_loaded = True
 
     def reset_cache(self) -> None:
         """Forget everything that was read."""
         super().reset_cache()
-        self._is_loaded = False
+        self.is_loaded = False
 
 
 def load_together(scripts: Iterable[Assistant]) -> None:

@@ -98,6 +98,7 @@ def enter(
         name=str(script.key if script.obj is None else script.obj.key),
         count=counter.count,
         count_tools=counter.count_tools,
+        count_messages=counter.count_messages,
         max_tokens=int(state.read(script, "max_context_tokens") or counter.max_tokens),
         facts=lambda: facts_of(script.obj, modes.now(script)),
     )

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from evennia_ai.core.turn import tokens
+from evennia_ai.core.turn.conversation import user_message
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import TokenUsage
@@ -180,12 +181,17 @@ class TestCalibrated:
         counter.note_usage(1000, TokenUsage(300, 9))
         assert (0.5, 1) == (counter.factor, counter.count("a"))
 
-    def test_a_tool_is_counted_anew_when_the_factor_changes(self) -> None:
+    def test_tools_and_messages_are_corrected_as_a_whole_when_the_factor_changes(self) -> None:
         counter, spec = TokenCounter("x"), ToolSpec("look", "Look around.", {"type": "object"})
-        before = counter.count_tools([spec])
-        assert before == counter.count_tools([spec]) == tokens.count_tool(spec, counter.count)
-        counter.note_usage(1000, TokenUsage(3000, 9))
-        assert before < counter.count_tools([spec]) == tokens.count_tool(spec, counter.count)
+        messages = [user_message("Where is the lamp?"), user_message("Here."), user_message("")]
+        raw_tool = tokens.count_tool(spec, estimate)
+        raw_messages = tokens.count_messages(messages, estimate)
+        for factor in (1.0, 1.5):
+            assert factor == pytest.approx(counter.factor)
+            for _ in range(2):
+                assert round(raw_tool * factor) == counter.count_tools([spec])
+                assert round(raw_messages * factor) == counter.count_messages(messages)
+            counter.note_usage(1000, TokenUsage(1500, 9))
 
     def test_tools_are_not_kept_for_ever(self) -> None:
         counter = TokenCounter("x")

@@ -200,7 +200,7 @@ def masked(value: object, name: str = "") -> Any:
     if value not in (None, "") and _is_secret(name):
         return MASK
     if isinstance(value, str):
-        return _without_secrets(value)
+        return _without_secrets(value) if _MAY_HOLD_SECRET.search(value) else value
     if isinstance(value, Mapping):
         return {str(key): masked(item, called) for key, item, called in _items_with_names(value)}
     if isinstance(value, (set, frozenset)):
@@ -231,9 +231,8 @@ def _is_secret(name: str) -> bool:
 
 
 def _without_secrets(text: str) -> str:
-    if _MAY_HOLD_SECRET.search(text):
-        for pattern, instead in _CREDENTIALS_IN_TEXT:
-            text = pattern.sub(instead, text)
+    for pattern, instead in _CREDENTIALS_IN_TEXT:
+        text = pattern.sub(instead, text)
     return text
 
 
@@ -275,8 +274,9 @@ def _stored_value(value: object, name: str) -> Any:
             return bounded(masked(value, name))
         if value is None or kind is bool:
             return value
+        # A longer text is reduced to a fingerprint anyway.
         if isinstance(value, str) and len(value) <= LONGEST_VALUE:
-            value = _without_secrets(value)  # a longer text is reduced to a fingerprint anyway
+            value = _without_secrets(value) if _MAY_HOLD_SECRET.search(value) else value
         return bounded(value)
     except Exception:  # it contains itself, or its __str__ fails: logging must not fail for that
         return f"({kind.__name__})"

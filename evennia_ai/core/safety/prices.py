@@ -92,6 +92,8 @@ def highest(prices: Sequence[Price]) -> Price:
     A model may be dear to read and another one dear to write, so that which of them is the dearer
     depends on the length.
     """
+    if len(prices) == 1:  # nearly always: an assistant without models to fall back to
+        return prices[0]
     return Price(
         max(price.input for price in prices),
         max(price.output for price in prices),

@@ -19,7 +19,7 @@ from evennia_ai.core.text.cleaning import (
 )
 from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.conversation import PRIVATE_TO, Message, payer_of, user_message
-from evennia_ai.core.turn.tokens import Counter, count_message, count_messages, fit_history
+from evennia_ai.core.turn.tokens import Counter, Sizer, count_message, count_messages, fit_history
 
 # Newest messages that are never summarized.
 PRESERVE_WINDOW = 20
@@ -254,15 +254,15 @@ def trim(history: Sequence[Message], limit: int) -> list[Message]:
     return [*heads, *conversation.trim(rest, limit - len(heads))]
 
 
-def fit(history: Sequence[Message], most_tokens: int, count: Counter) -> list[Message]:
+def fit(history: Sequence[Message], most_tokens: int, size_of: Sizer) -> list[Message]:
     """The newest messages that fit, as in `tokens.fit_history`, but summaries stay.
 
     Summaries take at most half of the tokens.
     """
     heads, rest = _summaries(history), _not_summaries(history)
-    while (size := count_messages(heads, count)) > most_tokens // 2:
+    while (size := size_of(heads)) > most_tokens // 2:
         heads.pop(_first_to_drop(heads))
-    return [*heads, *fit_history(rest, most_tokens - size, count)]
+    return [*heads, *fit_history(rest, most_tokens - size, size_of)]
 
 
 def _summaries(messages: Sequence[Message]) -> list[Message]:

@@ -223,7 +223,9 @@ def origin_of(history: Sequence[Message], person: str) -> tuple[frozenset[str], 
     whose: set[Any] = set()
     is_unkept = False
     for message in known_messages(history, person):
-        whose.update((message.get(OF) or message.get(PRIVATE_TO), *message.get(SAID_BY, ())))
+        whose.add(message.get(OF) or message.get(PRIVATE_TO))
+        if SAID_BY in message:
+            whose.update(message[SAID_BY])
         is_unkept = is_unkept or UNKEPT in message
     return frozenset([unmasked_id(str(face)) for face in whose if face]), is_unkept
 
@@ -290,17 +292,22 @@ def result_message(call: ToolCall, result: ToolResult, advisory: str = "") -> Me
     return {"role": "tool", "tool_call_id": call.id, "content": content}
 
 
+def calls_that_worked(messages: Sequence[Message]) -> set[str]:
+    """The ids of the calls of a turn that succeeded."""
+    return {
+        message["tool_call_id"]
+        for message in messages
+        if message["role"] == "tool" and message["content"].startswith('{"success": true')
+    }
+
+
 def last_act(messages: Sequence[Message], person: str = "") -> str:
     """The last successful call of a turn, in words for people: `whisper "good evening"`.
 
     Args:
         person: the reader; words said privately to someone else are left out.
     """
-    worked = {
-        message["tool_call_id"]
-        for message in messages
-        if message["role"] == "tool" and message["content"].startswith('{"success": true')
-    }
+    worked = calls_that_worked(messages)
     calls = [
         (call["function"], message.get(PRIVATE_TO, person) == person)
         for message in messages

@@ -25,7 +25,8 @@ def bearers(history: Sequence[Message], event_names: Bearers, person: str = "") 
     """
     last: dict[str, str] = {}
     for message in known_messages(history, person):
-        last.update(message.get(NAMED, ()))
+        if NAMED in message:
+            last.update(message[NAMED])
     last.update(event_names)
     return last
 

@@ -19,6 +19,7 @@ from evennia_ai.core.turn.conversation import BESIDE, TOKENS, Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 
 Counter = Callable[[str], int]
+Sizer = Callable[[Sequence[Message]], int]
 
 # Tokens that a service's chat template adds to each message, call and tool.
 TOKENS_AROUND_MESSAGE = 4
@@ -81,8 +82,8 @@ _TOKENS = [tokens for _, tokens in _BLOCKS]
 def _word_table(text: str, words: Sequence[str]) -> tuple[float, ...]:
     """The table of tokens by word length for the language that a text seems to be in."""
     lower = " ".join(words).lower().split()
-    english = len([word for word in lower if word in _ENGLISH])
-    other = len([word for word in lower if word in _NOT_ENGLISH])
+    english = sum(map(_ENGLISH.__contains__, lower))
+    other = sum(map(_NOT_ENGLISH.__contains__, lower))
     if text.isascii():
         return _WESTERN_TOKENS if other > english else _ENGLISH_TOKENS
     near, far = len(_LATIN_1_LETTER.findall(text)), len(_LATIN_EXTENDED_LETTER.findall(text))
@@ -151,15 +152,18 @@ def count_tool(spec: ToolSpec, count: Counter) -> int:
     return TOKENS_AROUND_TOOL + count(spec.name) + count(spec.description) + count(schema)
 
 
-def fit_history(history: Sequence[Message], most_tokens: int, count: Counter) -> list[Message]:
+def fit_history(history: Sequence[Message], most_tokens: int, size_of: Sizer) -> list[Message]:
     """The newest messages that fit, beginning with a user message.
 
     A call is never separated from its results, so that every provider accepts what is left. Nothing
     older than the first message that does not fit is counted.
+
+    Args:
+        size_of: counts the tokens of messages.
     """
     first, tokens = len(history), 0
     for index in range(len(history) - 1, -1, -1):
-        tokens += count_message(history[index], count)
+        tokens += size_of((history[index],))
         if tokens > most_tokens:
             break
         if history[index]["role"] == "user":

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.hearing.decision_traces import DecisionTraces
@@ -26,6 +26,7 @@ class ReadOnlyAttribute:
 
     db_value: Any
     value: Any
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,12 @@ class ReadOnlyAttributes:
 
     script: AssistantScript
     changes: Mapping[str, Any]
+    is_loaded: ClassVar = False  # so that each value is asked for by `find`
+
+    @property
+    def backend(self) -> ReadOnlyAttributes:
+        """Its own backend."""
+        return self
 
     def find(self, name: str) -> ReadOnlyAttribute | None:
         """The attribute of that name, or None where it is not set."""

@@ -14,7 +14,6 @@ from evennia_ai.core.turn import conversation
 from evennia_ai.core.turn.autonomy import ActReason
 from evennia_ai.core.turn.contexts import MAIN_PARTS, ContextType, PromptPart
 from evennia_ai.core.turn.conversation import Message
-from evennia_ai.core.turn.tokens import count_message, count_messages, count_tool
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.engine.ports import Prompt, Specs
@@ -158,10 +157,10 @@ def _sizes(inputs: PromptInputs, turn: Turn, specs: Specs, prompt: Prompt) -> di
     event = conversation.user_message(conversation.turn_text(turn.events))
     history = [message for message in prompt.messages if message in turn.history]
     return sizes | {
-        -1: sum(count_tool(spec, inputs.count) for spec in specs.values()),
+        -1: inputs.tokens_of_tools(specs.values()),
         int(PromptPart.OVERHEARD): inputs.count(overheard) if overheard else 0,
-        int(PromptPart.HISTORY): count_messages(history, inputs.count),
-        int(PromptPart.EVENT): count_message(event, inputs.count),
+        int(PromptPart.HISTORY): inputs.tokens_of(history),
+        int(PromptPart.EVENT): inputs.tokens_of((event,)),
     }
 
 

@@ -121,7 +121,8 @@ def _told_apart(
     history: Sequence[conversation.Message], turn: Turn, person: str
 ) -> Sequence[conversation.Message]:
     """The history, which says where a name is not that of the person who has it now."""
-    pairs = {pair for message in history for pair in message.get(NAMED, {}).items()}
+    named = [message[NAMED] for message in history if NAMED in message]
+    pairs = {pair for each in named for pair in each.items()}
     pairs.update(turn.named.items())
     if len(pairs) == len(dict(pairs)) == len({who for _, who in pairs}):
         return history  # everybody in it has one name, and nobody else has that name

@@ -111,6 +111,7 @@ def test_no_call_costs_more_than_the_highest_price(asked: int, answered: int) ->
     prices = (MINI, Price(Decimal(5), Decimal("0.1")), Price(Decimal(0), Decimal(0), Decimal(1)))
     usage = TokenUsage(asked, answered)
     assert max(cost_of(usage, price) for price in prices) <= cost_of(usage, highest(prices))
+    assert all(price == highest([price]) for price in prices)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,9 @@ def test_a_line_of_the_same_person_is_told_as_it_is(alone: bool) -> None:
 
 
 def test_two_people_who_had_a_name_in_turns_are_told_apart_to_a_third() -> None:
-    first, second = told([line("Tom", OLD), line("Tom", NEW)], "Mira", MIRA)
+    answer = call_message(ToolCall("c1", "say", {"message": "hello"}))
+    history = [line("Tom", OLD), answer, line("Tom", NEW)]
+    first, _, second = told(history, "Mira", MIRA)
     assert ANOTHER in first
     assert second == 'Tom says to you: "hello"'
 

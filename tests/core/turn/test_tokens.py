@@ -1,6 +1,7 @@
 """Token counts, estimates, and the part of a history that fits."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,7 @@ from evennia_ai.core.turn.tokens import (
 )
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult, ToolSpec
 
+size_of = partial(count_messages, count=len)
 LOOK = ToolCall("c1", "look", {"at": "lamp"})
 RESULT = ToolResult(True, "a lamp")
 
@@ -61,7 +63,7 @@ def is_acceptable(messages: Sequence[Message]) -> bool:
 @given(TURNS, st.integers(0, 400))
 def test_what_fits_is_whole_and_new(turns: list[list[int]], most: int) -> None:
     history = history_of(turns)
-    fitting = fit_history(history, most, len)
+    fitting = fit_history(history, most, size_of)
     assert is_acceptable(fitting)
     assert history[len(history) - len(fitting) :] == fitting
     assert count_messages(fitting, len) <= most
@@ -71,7 +73,7 @@ def test_what_fits_is_whole_and_new(turns: list[list[int]], most: int) -> None:
 def test_no_turn_is_left_out_that_fits(turns: list[list[int]], most: int) -> None:
     """With the next older turn it would be too long."""
     history = history_of(turns)
-    left_out = history[: len(history) - len(fit_history(history, most, len))]
+    left_out = history[: len(history) - len(fit_history(history, most, size_of))]
     if left_out:
         starts = [i for i, message in enumerate(left_out) if message["role"] == "user"]
         assert count_messages(history[starts[-1] :], len) > most
@@ -86,14 +88,16 @@ def test_only_what_may_fit_is_counted() -> None:
         return 10 if text else 0
 
     history = [user_message(f"line {number}") for number in range(10_000)]
-    fitting = fit_history(history, 3 * (10 + TOKENS_AROUND_MESSAGE), count)
+    fitting = fit_history(
+        history, 3 * (10 + TOKENS_AROUND_MESSAGE), partial(count_messages, count=count)
+    )
     assert history[-3:] == fitting
     assert len(list(filter(None, counted))) == 4
 
 
 def test_a_leading_scrap_is_left_out() -> None:
     history = [result_message(LOOK, RESULT), *history_of([[1]])]
-    assert history[1:] == fit_history(history, 1000, len)
+    assert history[1:] == fit_history(history, 1000, size_of)
 
 
 @pytest.mark.parametrize(
