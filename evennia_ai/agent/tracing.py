@@ -13,21 +13,27 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.db.utils import DatabaseError
 from evennia.utils import logger
+from twisted.internet import reactor
 
+from evennia_ai.core.hearing.decision_traces import DecisionTraces
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.recollection import DAY_SECONDS
+from evennia_ai.core.safety.lockout import Lockout
 from evennia_ai.core.settings.services import TraceConfig
-from evennia_ai.core.turn.react import Stop
+from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.trace import COLUMNS, FORGOTTEN, MessageTrace, in_columns, message_trace
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.errors import ConfigurationError
-from evennia_ai.memory.consent import is_unstorable
+from evennia_ai.llm.bridge import pacer_of
+from evennia_ai.memory.consent import has_unstorable_words, is_unstorable
 from evennia_ai.models import TracedMessage, missing_tables, statements
+from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant, Clock
 from evennia_ai.runtime.state import ExtraWrites
 
 AT_ONCE, PAUSE_SECONDS = 200, 0.2  # rows deleted in one step, and the pause after it
 EVERY_SECONDS = 3_600  # between two prunings of one assistant's rows
+UNPRUNED = "the trace could not be pruned; later again"
 MISSING = "[assistant] there is no table of the trace. Type: evennia migrate"
 
 
@@ -86,6 +92,28 @@ def of_turn(script: Assistant, turn: Turn, stop: Stop, answer: str) -> ExtraWrit
         insert(script.pk, rows)
 
     return write
+
+
+def keep_stopped(script: Assistant, turn: Turn) -> None:
+    """Write the trace of a turn that an emergency stop dropped, in a later turn of the reactor.
+
+    Any other dropped turn leaves none: its message is answered later, or was withdrawn.
+    """
+    if state.is_stopped(script) and not script.work.is_closing:
+        # Later, since this may be called in the middle of a stop, which stores who stopped it.
+        pacer_of(reactor).call(_write_stopped, script, turn, script.work.decisions)
+
+
+def _write_stopped(script: Assistant, turn: Turn, records: DecisionTraces) -> None:
+    is_gone = script.pk is None or script.work is None
+    if is_gone or script.work.decisions is not records:  # restarted, or a person was forgotten
+        return
+    lockout = Lockout.from_stored(state.read(script, "lockout"))
+    who = "" if lockout is None else f"{lockout.by or 'itself'}: {lockout.reason}"
+    turn.is_unkept = has_unstorable_words(script, turn)
+    with _logging_database_errors("the trace of a stopped turn could not be stored"):
+        if write := of_turn(script, turn, Stop(StopReason.STOPPED, who), ""):
+            write()
 
 
 def insert(assistant: int, rows: list[MessageTrace]) -> None:
@@ -157,12 +185,12 @@ def tidy(script: Assistant) -> None:
 
 
 @contextmanager
-def _logging_database_errors() -> Iterator[None]:
+def _logging_database_errors(problem: str = UNPRUNED) -> Iterator[None]:
     """Log what the database refuses; pruning is retried later."""
     try:
         yield
     except DatabaseError:
-        logger.log_trace("[assistant] the trace could not be pruned; later again")
+        logger.log_trace(f"[assistant] {problem}")
 
 
 def prune_daily(clock: Clock) -> None:

@@ -109,8 +109,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     remote_tasks.give_up_all(script, turn.scope)
     # Stopped or reset while it ended: whoever voided it has settled its events.
     if turn.epoch != work.epoch:
-        turns.cut_off(script, turn)
-        note(script, turn, "cut off", "it was void before its end")
+        _cut_off(script, turn, "it was void before its end")
         return
     work.in_flight = None
     # Judged before it is stored, so that errors, cooling and the turn's end are one write.
@@ -213,8 +212,7 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     remote_tasks.give_up_all(script, turn.scope)
     # A void turn was settled by whoever voided it; its events must not wait again.
     if not isinstance(error, NobodyListensError) or turn.epoch != work.epoch:
-        turns.cut_off(script, turn)
-        note(script, turn, "cut off", why)
+        _cut_off(script, turn, why)
         return
     work.in_flight = None
     # Where later is too late, a sender who comes back must not get a stale answer.
@@ -228,6 +226,12 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     logger.log_info(
         f"[assistant] {script.key}: {name} had left before the answer; nobody was told, and {then}"
     )
+
+
+def _cut_off(script: Assistant, turn: Turn, why: str) -> None:
+    turns.cut_off(script, turn)
+    note(script, turn, "cut off", why)
+    tracing.keep_stopped(script, turn)
 
 
 def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:

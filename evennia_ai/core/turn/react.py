@@ -22,6 +22,7 @@ class StopReason(ExplainedEnum):
     LLM_ERROR = "llm_error", "the model, or the way to it, failed"
     PARSE_ERROR = "parse_error", "the model's answer holds nothing to say or do"
     GAME_ERROR = "game_error", "something in the game itself failed"
+    STOPPED = "stopped", "it was stopped"
 
 
 # The person who waits got no answer, and not because the model chose silence.
@@ -31,6 +32,7 @@ FAILURES = (
     StopReason.LLM_ERROR,
     StopReason.PARSE_ERROR,
     StopReason.GAME_ERROR,
+    StopReason.STOPPED,
 )
 
 

@@ -176,7 +176,8 @@ FOR_STAFF = (
     *("model", "calls", "prompt_tokens", "completion_tokens", "cost_nano", "unpriced_calls"),
     *("tools", "prompt"),
 )
-_LAST = {"answered": "answered", "silent": "silent by choice", "failed": "failed"}
+VAGUE = "its model kept changing its mind"
+_LAST, _EXCUSES = {"silent": "silent by choice"}, {"stopped": "it was stopped"}
 
 
 class Step(TypedDict):
@@ -332,7 +333,7 @@ def row_of(entry: TracedMessage, now: float, *, is_staff: bool, look: PrivateVie
     answer = _words(entry, entry.answer, look, is_private=entry.is_answer_private)
     last = {"step": _LAST.get(facts["result"], facts["result"]), "detail": answer}
     if facts["result"] == "failed":
-        last["detail"] = facts["why"] if is_staff else "its model kept changing its mind"
+        last["detail"] = facts["why"] if is_staff else _EXCUSES.get(facts["stop"], VAGUE)
     row: Any = {
         "id": entry.pk,
         "number": entry.number,

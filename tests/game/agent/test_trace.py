@@ -14,9 +14,9 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import span_of
-from evennia_ai.operations.turns.traces import cost_of
+from evennia_ai.operations.turns.traces import cost_of, row_of
 from tests.game.listening import HearingTest
-from tests.game.support import calls, says, whispers
+from tests.game.support import calls, pump, says, whispers
 
 SECRET = "xylophone"
 KEEPS = {"private_words": True}
@@ -40,6 +40,47 @@ class TraceTest(HearingTest):
     def a_day_later(self) -> None:
         self.lose_memory()
         self.clock.advance(DAY_SECONDS)
+
+
+class TestStopped(TraceTest):
+    """A turn that an emergency stop drops, after a call that was paid."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        with override_settings(EVENNIA_AI_PRICES=PRICED):
+            self.ask("say @ada how deep is the sea?", calls("look"))
+
+    def stop(self) -> None:
+        operations.stop(self.ada_script, "enough of this", by="Mira")
+        pump()
+
+    def test_an_owner_finds_it_with_its_cost_and_who_stopped_it(self) -> None:
+        self.stop()
+        self.lose_memory()
+        (row,) = self.rows()
+        assert ("failed", "stopped") == (row.facts["result"], row.facts["stop"])
+        assert row.facts["prompt_tokens"]
+        text = self.why("1 full")
+        assert "I could not answer after 2 calls for " in text
+        assert "Mira: enough of this" in text
+
+    def test_the_player_is_not_told_why(self) -> None:
+        self.stop()
+        self.lose_memory()
+        entry = self.rows()[0]
+        row = row_of(entry, self.clock.seconds(), is_staff=False, look=PrivateView(entry.person))
+        assert {"step": "failed", "detail": "it was stopped"} == row["steps"][-1]
+
+    def test_a_forgotten_person_gets_no_trace(self) -> None:
+        operations.stop(self.ada_script, "enough", by="Mira")
+        operations.forget_everything(self.ada_script, self.tom)
+        pump()
+        assert [] == self.rows()
+
+    def test_a_restart_leaves_none_since_it_is_answered_later(self) -> None:
+        self.ada_script.at_pause()
+        pump()
+        assert [] == self.rows()
 
 
 class TestKept(TraceTest):
