@@ -166,7 +166,7 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         lasts = not isinstance(error, LedgerAwayError)
         trouble = "" if lasts else LedgerAwayError.trouble
         stop = Stop(
-            StopReason.LLM_ERROR,
+            StopReason.WRONG_SETTING if lasts else StopReason.LLM_ERROR,
             str(error),
             is_counted=lasts,
             is_of_service=True,

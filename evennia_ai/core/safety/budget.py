@@ -181,17 +181,20 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
     # Sorted, so that the parts do not depend on the order of the shares.
     whole = sum(shares.values()) or 1.0
     first, *others = sorted(shares, key=lambda person: (-shares[person], person))
-    parts = {
-        person: TokenUsage(
-            int(used.prompt_tokens * shares[person] / whole),
-            int(used.completion_tokens * shares[person] / whole),
-        )
-        for person in others
-    }
-    prompt = sum(part.prompt_tokens for part in parts.values())
-    completion = sum(part.completion_tokens for part in parts.values())
+    fresh_tokens = used.prompt_tokens - used.cached_tokens
+    parts = {}
+    for person in others:
+        share = shares[person]
+        cached = int(used.cached_tokens * share / whole)
+        prompt = int(fresh_tokens * share / whole) + cached
+        parts[person] = TokenUsage(prompt, int(used.completion_tokens * share / whole), cached)
+    taken = sum(parts.values(), TokenUsage())
     # The largest share takes what rounding down left over, so that the parts add up.
-    left = TokenUsage(used.prompt_tokens - prompt, used.completion_tokens - completion)
+    left = TokenUsage(
+        used.prompt_tokens - taken.prompt_tokens,
+        used.completion_tokens - taken.completion_tokens,
+        used.cached_tokens - taken.cached_tokens,
+    )
     return {first: left, **parts}
 
 

@@ -28,6 +28,7 @@ _OWNERS |= {scope.value: words for scope, words in SCOPE_WORDS.items()}
 # The command that shows more about a failure, or mends it.
 _COMMANDS = {
     StopReason.LLM_ERROR: CHECK,
+    StopReason.WRONG_SETTING: CHECK,
     StopReason.PARSE_ERROR: WHY,
     StopReason.CRITICAL_TOKENS: RESET,
     StopReason.MAX_ITERATIONS: WHY,

@@ -12,6 +12,7 @@ from evennia_ai.errors import ConfigurationError
 
 NAME = "EVENNIA_AI_PRICES"
 EXAMPLE = f"{NAME} = {{'gpt-4o-mini': {{'input': 0.15, 'output': 0.6}}}}"
+CACHED = "cached_input"
 FREE_PROVIDERS = ("local", "scripted")
 NANO = 10**9
 # Counts that no service can mean, and that the database's columns could not hold.
@@ -29,11 +30,14 @@ class Price:
     Attributes:
         input, output: US dollars per million tokens.
         call: US dollars per call, in addition.
+        cached_input: US dollars per million tokens of a prompt that the service had in its cache;
+            None: as much as other tokens of a prompt.
     """
 
     input: Decimal
     output: Decimal
     call: Decimal = Decimal(0)
+    cached_input: Decimal | None = None
 
 
 FREE = Price(Decimal(0), Decimal(0))
@@ -51,12 +55,20 @@ def read_prices(setting: object) -> Mapping[str, Price]:
 
 
 def _read_price(path: str, given: object) -> Price:
-    if not isinstance(given, Mapping) or {"input", "output"} != set(given):
+    if not isinstance(given, Mapping) or {"input", "output"} != set(given) - {CACHED}:
         raise ConfigurationError(
             f"{path} is {given!r}; it must say what a million tokens cost in US dollars: "
-            "{'input': 0.15, 'output': 0.6}"
+            f"{{'input': 0.15, 'output': 0.6}}, and may add {CACHED!r}"
         )
-    return Price(*(_read_dollars(f"{path}[{key!r}]", given[key]) for key in ("input", "output")))
+    dollars = {key: _read_dollars(f"{path}[{key!r}]", value) for key, value in given.items()}
+    price = Price(**dollars)
+    # Before the answer nobody knows what is in the cache, so the whole prompt is reserved as fresh.
+    if price.cached_input is not None and price.cached_input > price.input:
+        raise ConfigurationError(
+            f"{path}[{CACHED!r}] is {given[CACHED]!r}; it must be at most 'input', "
+            f"{given['input']!r}"
+        )
+    return price
 
 
 def _read_dollars(path: str, value: object) -> Decimal:
@@ -81,7 +93,12 @@ def cost_of(usage: TokenUsage, price: Price | None) -> int:
     """The cost in nano-dollars, rounded up; 0 if the price is unknown."""
     if price is None or price is FREE:
         return 0
-    dollars = usage.prompt_tokens * price.input + usage.completion_tokens * price.output
+    cached_input = price.input if price.cached_input is None else price.cached_input
+    dollars = (
+        (usage.prompt_tokens - usage.cached_tokens) * price.input
+        + usage.cached_tokens * cached_input
+        + usage.completion_tokens * price.output
+    )
     nano = dollars * _NANO_PER_DOLLAR_PER_MILLION + price.call * NANO
     return int(nano.to_integral_value(ROUND_CEILING))
 
@@ -126,7 +143,11 @@ def reported(raw: object, written: Callable[[], int]) -> TokenUsage:
     completion = _token_count(report.get("completion_tokens"), MOST_REPORTED) or written()
     total = _token_count(report.get("total_tokens"), MOST_REPORTED) or 0
     spare = max(0, total - prompt - completion)
-    return TokenUsage(prompt, completion + spare) if prompt else TokenUsage(spare, completion)
+    if not prompt:
+        return TokenUsage(spare, completion)
+    details = report.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
+    return TokenUsage(prompt, completion + spare, _cached_count(cached, prompt))
 
 
 def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
@@ -141,7 +162,14 @@ def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
     return TokenUsage(
         prompt or estimate.prompt_tokens,
         estimate.completion_tokens if completion is None or is_absent else completion,
+        _cached_count(getattr(usage, "cached_tokens", None), prompt or 0),
     )
+
+
+def _cached_count(value: object, prompt: int) -> int:
+    """The tokens of a prompt that were cached; 0 if the number cannot be true of this prompt."""
+    # One that is told in part is none: cached tokens are the cheaper ones.
+    return value if type(value) is int and 0 <= value <= prompt else 0
 
 
 def _token_count(value: object, most: int = MOST_TOKENS_OF_A_CALL) -> int | None:

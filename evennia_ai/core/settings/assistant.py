@@ -142,7 +142,8 @@ class AssistantSettings(SettingsGroup):
     )
     max_agent_hops: Whole = setting(
         MAX_AGENT_HOPS,
-        "messages in a row between assistants before they fall silent",
+        "messages in a row between assistants before they fall silent; 0: no limit",
+        note="0 for no limit",
         ge=0,
         le=1000,
     )

@@ -20,6 +20,7 @@ class StopReason(ExplainedEnum):
     CRITICAL_TOKENS = "critical_tokens", "the model's context is full"
     MAX_ITERATIONS = "max_iterations", "the steps of one turn are used up"
     LLM_ERROR = "llm_error", "the model, or the way to it, failed"
+    WRONG_SETTING = "wrong_setting", "a setting is wrong or missing"
     PARSE_ERROR = "parse_error", "the model's answer holds nothing to say or do"
     GAME_ERROR = "game_error", "something in the game itself failed"
     STOPPED = "stopped", "it was stopped"
@@ -30,6 +31,7 @@ FAILURES = (
     StopReason.CRITICAL_TOKENS,
     StopReason.MAX_ITERATIONS,
     StopReason.LLM_ERROR,
+    StopReason.WRONG_SETTING,
     StopReason.PARSE_ERROR,
     StopReason.GAME_ERROR,
     StopReason.STOPPED,

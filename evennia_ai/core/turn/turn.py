@@ -20,10 +20,15 @@ from evennia_ai.core.turn.conversation import Message
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens of one or more model calls as the service reports them; 0 if it does not."""
+    """Tokens of one or more model calls as the service reports them; 0 if it does not.
+
+    Attributes:
+        cached_tokens: those of the prompt that the service had in its cache.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -34,6 +39,7 @@ class TokenUsage:
         return TokenUsage(
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
         )
 
 

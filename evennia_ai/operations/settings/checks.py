@@ -268,10 +268,10 @@ MOST_TOLD, LONGEST_WORD = 10, 40
 
 
 def doubts(script: Assistant, names: Iterable[str] | None = None) -> list[str]:
-    """Warn of words in an assistant's settings that stand for nobody; at most MOST_TOLD sentences.
+    """Warn of an assistant's settings that are valid but seldom meant; at most MOST_TOLD sentences.
 
     Args:
-        names: only these settings; None: all that name people.
+        names: only these settings; None: all of which there can be doubts.
     """
     wanted = _DOUBTS if names is None else [name for name in _DOUBTS if name in set(names)]
     sentences = [
@@ -319,11 +319,18 @@ def _of_memory(script: Assistant) -> Iterator[str]:
             yield f"{path} has {_shown(word)}, which is nobody's number (#12, *#3) and no tag."
 
 
+def _of_hops(script: Assistant) -> Iterator[str]:
+    # It meant silence in older versions.
+    if state.read(script, "max_agent_hops") == 0:
+        yield "max_agent_hops is 0: assistants answer each other without end. 1: never."
+
+
 _DOUBTS: Mapping[str, Callable[[Assistant], Iterator[str]]] = {
     "confirm_by": _of_confirm_by,
     "trigger_permissions": _of_conditions("trigger_permissions"),
     "trust_overrides": _of_conditions("trust_overrides"),
     "memory_config": _of_memory,
+    "max_agent_hops": _of_hops,
 }
 
 

@@ -51,6 +51,17 @@ SAID = user_message("hello")
         pytest.param(TokenUsage(97, 3), {"completion_tokens": 3, "total_tokens": 100},
                      id="a total alone"),
         pytest.param(TokenUsage(0, 9), "nonsense", id="no report"),
+        pytest.param(TokenUsage(7, 3, 5),
+                     {"prompt_tokens": 7, "completion_tokens": 3,
+                      "prompt_tokens_details": {"cached_tokens": 5, "audio_tokens": 0}},
+                     id="a prompt from the cache"),
+        pytest.param(TokenUsage(7, 3),
+                     {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": None},
+                     id="no details"),
+        pytest.param(TokenUsage(97, 3),
+                     {"completion_tokens": 3, "total_tokens": 100,
+                      "prompt_tokens_details": {"cached_tokens": 5}},
+                     id="a cache of no prompt"),
     ],
 )  # fmt: skip
 def test_hole_d23_a_report_is_made_credible(expected: TokenUsage, raw: Any) -> None:
@@ -90,13 +101,18 @@ def test_answers_that_are_free_make_no_room(price: Price | None) -> None:
 @given(
     st.integers(0, 10**6),
     st.integers(0, 10**6),
+    st.integers(0, 10**6),
     st.dictionaries(st.sampled_from((TOM, MIRA, "*#5", "")), st.floats(0, 1e6), min_size=1),
 )
-def test_hole_d25_parts_are_the_whole(prompt: int, answer: int, given: dict[str, float]) -> None:
-    parts = parts_of(TokenUsage(prompt, answer), given)
+def test_hole_d25_parts_are_the_whole(
+    fresh: int, cached: int, answer: int, given: dict[str, float]
+) -> None:
+    usage = TokenUsage(fresh + cached, answer, cached)
+    parts = parts_of(usage, given)
     assert set(given) == set(parts)
-    assert TokenUsage(prompt, answer) == sum(parts.values(), TokenUsage())
-    assert all(min(part.prompt_tokens, part.completion_tokens) >= 0 for part in parts.values())
+    assert usage == sum(parts.values(), TokenUsage())
+    assert all(part.completion_tokens >= 0 for part in parts.values())
+    assert all(0 <= part.cached_tokens <= part.prompt_tokens for part in parts.values())
 
 
 def test_hole_d25_whoever_said_most_pays_most() -> None:

@@ -1,6 +1,7 @@
 """Prices of models, and the tokens that count."""
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,8 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError
 
 MINI = Price(Decimal("0.15"), Decimal("0.6"))
+UNCACHED = Price(Decimal("0.01"), Decimal(0))
+CACHING = replace(UNCACHED, cached_input=Decimal(0))
 ESTIMATE = TokenUsage(100, 50)
 
 
@@ -42,6 +45,11 @@ def test_prices_are_read() -> None:
             "EVENNIA_AI_PRICES['m'] is ",
             {"m": {"input": 1, "output": 1, "cached": 1}},
             id="a third",
+        ),
+        pytest.param(
+            "EVENNIA_AI_PRICES['m']['cached_input'] is 2; it must be at most 'input', 1",
+            {"m": {"input": 1, "output": 1, "cached_input": 2}},
+            id="a cache that is dearer",
         ),
         *(
             pytest.param(
@@ -97,6 +105,8 @@ def test_the_price_of_a_model(price: Price | None, provider: str, model: str) ->
             id="never less than it costs",
         ),
         pytest.param(750_000_000, TokenUsage(1_000_000, 1_000_000), MINI, id="a million"),
+        pytest.param(1_000, TokenUsage(1_000, 0, 900), CACHING, id="mostly from the cache"),
+        pytest.param(10_000, TokenUsage(1_000, 0, 900), UNCACHED, id="no price for the cache"),
         pytest.param(0, TokenUsage(5, 5), FREE, id="free"),
         pytest.param(0, TokenUsage(5, 5), None, id="unknown"),
     ],
@@ -152,6 +162,34 @@ def test_o5_what_counts_is_always_a_number(prompt: Any, completion: Any) -> None
     assert type(usage.prompt_tokens) is type(usage.completion_tokens) is int
     assert usage.prompt_tokens > 0
     assert 0 <= usage.completion_tokens <= MOST_TOKENS_OF_A_CALL
+
+
+@pytest.mark.parametrize(
+    ("cached", "reported"),
+    [
+        pytest.param(4, 4, id="as reported"),
+        pytest.param(7, 7, id="all of it"),
+        pytest.param(0, 8, id="more than the prompt"),
+        pytest.param(0, -1, id="negative"),
+        pytest.param(0, "4", id="no number"),
+        pytest.param(0, math.nan, id="not a number"),
+        pytest.param(0, True, id="yes"),
+    ],
+)
+def test_only_a_possible_number_of_cached_tokens_counts(cached: int, reported: Any) -> None:
+    """Anything else is charged for in full, as is a prompt that is estimated."""
+    report = SimpleNamespace(prompt_tokens=7, completion_tokens=3, cached_tokens=reported)
+    assert TokenUsage(7, 3, cached) == counted(report, ESTIMATE)
+    report.prompt_tokens = -1
+    assert TokenUsage(ESTIMATE.prompt_tokens, 3) == counted(report, ESTIMATE)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_no_call_costs_more_than_without_a_cache(prompt: int, cached: int, answer: int) -> None:
+    """So what is reserved before anybody knows what is cached is never too little."""
+    price = read_prices({"m": {"input": 0.15, "output": 0.6, "cached_input": 0.075}})["m"]
+    usage = TokenUsage(prompt, answer, min(cached, prompt))
+    assert cost_of(usage, price) <= cost_of(TokenUsage(prompt, answer), price)
 
 
 def test_a_price_of_a_call() -> None:

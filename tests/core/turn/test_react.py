@@ -149,6 +149,7 @@ def test_every_ending_has_a_row() -> None:
         pytest.param(True, StopReason.CRITICAL_TOKENS, id="no room"),
         pytest.param(True, StopReason.MAX_ITERATIONS, id="no steps"),
         pytest.param(True, StopReason.LLM_ERROR, id="no model"),
+        pytest.param(True, StopReason.WRONG_SETTING, id="no price"),
         pytest.param(True, StopReason.PARSE_ERROR, id="no sense"),
         pytest.param(True, StopReason.GAME_ERROR, id="no game"),
     ],

@@ -3,6 +3,7 @@
 from typing import Any
 from unittest import mock
 
+from django.test import override_settings
 from evennia.utils.create import create_account
 
 from evennia_ai import audit, operations
@@ -66,6 +67,18 @@ class TestFailure(GameTest):
             "more failures in a row it stops itself. Look: assistant check Ada"
         )
         assert "  llm_error, HTTP 400: no ||rfit (1 of 5 errors in a row)" == detail
+
+    @override_settings(EVENNIA_AI_BUDGET_CONFIG={"game": {"cost_per_day": 1.0}})
+    def test_staff_see_that_a_setting_is_missing(self) -> None:
+        """No model failed: it was not even asked."""
+        endpoint = {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        with mock.patch.dict("os.environ", endpoint):
+            self.ask("whisper Ada = hello")
+        (text,) = self.sent_to_staff()
+        line, detail = text.split("\n")
+        assert "Ada could not answer Tom: a setting is wrong or missing. Tom was told." in line
+        assert line.endswith("Look: assistant check Ada")
+        assert detail.startswith("  wrong_setting, no price is set for the model 'custom/m'")
 
     def test_a_broken_hook_of_the_game_keeps_it_from_nobody_else(self) -> None:
         """The turn ends as without it, and counts as one error."""

@@ -24,8 +24,8 @@ class TestSetting(ConfiguringTest):
         changes = [{"name": "tick_rate", "old": 10, "value": 5}]
         assert {"changes": changes} == result.data
 
-    def test_a_name_that_nobody_has_is_told(self) -> None:
-        """Such a name is set all the same, with a warning that `assistant check` repeats."""
+    def test_a_value_that_is_seldom_meant_is_told(self) -> None:
+        """It is set all the same, with a warning that `assistant check` repeats."""
         reason = "a name or permission that nobody has: nobody is asked."
         known = f"*#{self.account.pk}"
         for path, value, doubt in (
@@ -42,6 +42,8 @@ class TestSetting(ConfiguringTest):
             ("never_characters", ["Tom", "#999999"], "'#999999', which is nobody's number"),
             ("never_characters", [known[2:]], "which is nobody's number (#12, *#3)"),
             ("never_characters", [known], ""),
+            ("max_agent_hops", 0, "max_agent_hops is 0: assistants answer each other without end."),
+            ("max_agent_hops", 1, ""),
         ):
             with self.subTest(path=path, value=value):
                 answer = self.set(path, value)
