@@ -72,10 +72,11 @@ class Connection:
     Attributes:
         is_lost: the connection has ended; calls that still wait get no answer.
         is_forgotten: the server does not know the session any more, such as after a restart.
+        is_unsound: the server's newest answer in the session was HTTP 400.
     """
 
     def __init__(self, config: ServerConfig) -> None:
-        self.is_lost = self.is_forgotten = False
+        self.is_lost = self.is_forgotten = self.is_unsound = False
         self._config = config
         self._news = asyncio.Event()
         self._client: Client = None
@@ -91,8 +92,14 @@ class Connection:
         self._news.set()
 
     async def note_status(self, response: Response) -> None:
-        """Note that the session is forgotten; a hook for the SDK's HTTP client."""
+        """Note that the session is forgotten; a hook for the SDK's HTTP client.
+
+        Many servers say so with 400, not 404. That may mean something else, so nothing is sent
+        again, but only a new session helps.
+        """
         self.is_forgotten |= response.status_code == 404
+        if "Mcp-Session-Id" in response.request.headers:
+            self.is_unsound = response.status_code == 400
 
     def note_change(self) -> None:
         """Note that the server's list of tools has changed."""
@@ -130,7 +137,7 @@ class Connection:
         except self._error as error:
             if error.code in _REQUEST_FAULTS:
                 raise ToolError(self._shown(error)) from None
-            if error.code in _CONNECTION_FAULTS:
+            if error.code in _CONNECTION_FAULTS or self.is_unsound:
                 self.lose()
             is_refused = self.is_forgotten and error.code == _INVALID_REQUEST
             kind = ConnectionRefusedError if is_refused else ConnectionError

@@ -23,6 +23,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from mcp.types import CallToolResult, ImageContent, TextContent, ToolAnnotations
+from starlette.responses import JSONResponse
 
 # Like a program that cleans up before it ends; the game gives it about one second.
 LINGERS_SECONDS = 1.5
@@ -207,11 +208,32 @@ async def run(server: Server[Any], *, is_old: bool) -> None:
         tasks.cancel_scope.cancel()
 
 
-def serve(server: MCPServer, port: int) -> None:
+def vague(app: Any) -> Any:
+    """Wrap an app: for a session that it does not know it answers 400, and does not say to whom."""
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        is_unknown = False
+
+        async def send_on(event: Any) -> None:
+            nonlocal is_unknown
+            is_unknown |= event.get("status") == 404
+            if not is_unknown:
+                await send(event)
+
+        await app(scope, receive, send_on)
+        if is_unknown:
+            body = {"jsonrpc": "2.0", "error": {"code": -32000, "message": "No valid session"}}
+            await JSONResponse(body, 400)(scope, receive, send)
+
+    return answer
+
+
+def serve(server: MCPServer, port: int, *, is_vague: bool) -> None:
     """Serve over HTTP; the port is printed once connections are accepted."""
+    app: Any = server.streamable_http_app()
     listener = socket.create_server(("127.0.0.1", port))
     print(listener.getsockname()[1], flush=True)
-    config = uvicorn.Config(server.streamable_http_app(), log_level="critical", lifespan="on")
+    config = uvicorn.Config(vague(app) if is_vague else app, log_level="critical", lifespan="on")
     uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -224,7 +246,7 @@ def main(name: str, *options: str) -> None:
     is_old = "old" in options
     says = POISON if "poisoned" in options else ""
     if ports:
-        serve(almanac(is_old=is_old), ports[0])
+        serve(almanac(is_old=is_old), ports[0], is_vague="vague" in options)
     else:
         server = odd() if name == "odd" else almanac(is_old=is_old, says=says)._lowlevel_server
         asyncio.run(run(server, is_old=is_old))

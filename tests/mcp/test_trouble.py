@@ -289,3 +289,21 @@ def test_a_server_on_the_web_that_was_restarted_is_asked_again(
         with WebServer(*options, port=first.port):
             remote.call("almanac__pid")
         assert 0 == remote.failures()
+
+
+def test_a_session_that_a_server_calls_a_bad_request_is_opened_anew(
+    running_reactor: SelectReactor,
+) -> None:
+    """The call fails, since nobody knows what the 400 means; the next one has a new session."""
+    options = ("old", "vague")
+    with (
+        WebServer(*options) as first,
+        Remote.running(running_reactor, almanac={"url": first.url}) as remote,
+    ):
+        remote.read_log("connected")
+        remote.call("almanac__pid")
+        first.kill()
+        with WebServer(*options, port=first.port):
+            with pytest.raises(ConnectionError, match="almanac"):
+                remote.call("almanac__pid")
+            remote.call("almanac__pid")
