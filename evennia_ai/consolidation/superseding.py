@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evennia_ai.core.memory.extraction import DerivedMemory
 from evennia_ai.core.memory.forgetting import PersonNames
-from evennia_ai.core.memory.namesakes import former_names
 from evennia_ai.core.memory.recollection import Recollection, point_of
 from evennia_ai.memory import forgetting
 from evennia_ai.memory_store import rows
@@ -76,11 +75,7 @@ def _shared_names(script: Assistant, pairs: Sequence[Pair]) -> PersonNames:
     """Names that several people have or had: those whom it met, and those who told the pairs."""
     if not pairs:
         return PersonNames([])
-    profiles = EntityProfile.objects.filter(assistant=script.pk)
-    names = {
-        entity: {name, *former_names(item["text"] for item in attributes)}
-        for entity, name, attributes in profiles.values_list("entity", "name", "attributes")
-    }
+    names = forgetting.met_names(script.pk)
     # A profile has the name of the character met last, and a player may have several.
     tellers = {memory.person for pair in pairs for memory in pair} - {""}
     names |= {person: {*forgetting.name_of(script, person).known} for person in tellers}
