@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from evennia_ai.core.memory.knowledge import FRAME
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
+from evennia_ai.core.text.characters import as_word
 from evennia_ai.core.text.cleaning import name_as_data
 
 # By a memory's key: the name in it, and what to call that person instead.
@@ -77,7 +78,7 @@ def _is_of_earlier(memory: Recollection, seeker: Seeker, speaker: str) -> bool:
     if memory.person == seeker.person or seeker.name not in memory.text:
         return False
     text = memory.text.removeprefix(speaker)
-    return re.search(rf"(?<!\w){re.escape(seeker.name)}(?!\w)", text) is not None
+    return re.search(as_word(seeker.name), text) is not None
 
 
 def another(name: str) -> str:
