@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evennia_ai.core.memory.extraction import DerivedMemory
 from evennia_ai.core.memory.forgetting import PersonNames
+from evennia_ai.core.memory.reaching import is_alike, said_words
 from evennia_ai.core.memory.recollection import Recollection, point_of
 from evennia_ai.memory import forgetting
 from evennia_ai.memory_store import rows
@@ -109,10 +110,12 @@ def _drop_attribute(assistant: int, old: Recollection) -> None:
     """Drop attributes from the person's profile that say the same as a superseded fact."""
     # Without a person the filter is `entity=None`, which matches no row.
     for profile in EntityProfile.objects.filter(assistant=assistant, entity=old.person or None):
+        # Facts name the person, attributes do not.
+        ignored = said_words(str(profile.name))
         remaining = [
             item
             for item in profile.attributes
-            if item["audience"] != old.audience or point_of(item["text"]) != point_of(old.text)
+            if item["audience"] != old.audience or not is_alike(item["text"], old.text, ignored)
         ]
         if remaining != profile.attributes:
             profile.attributes = remaining

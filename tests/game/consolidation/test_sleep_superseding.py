@@ -165,6 +165,19 @@ class TestAnotherNight(SupersedingTest):
         left = profiles.of(self.ada_script, self.persons["Tom"]).attributes
         assert [alone] == [item["audience"] for item in left]
 
+    def test_and_what_a_profile_says_of_it_in_other_words(self) -> None:
+        """A portrait says "has a cat" where the fact says "Tom has a cat."."""
+        profiles.meet(self.ada_script, self.persons["Tom"], "Tom")
+        texts = ("has a cat named Misty", "has a cat named Ruby", "fears the harbour")
+        known = [{"text": text, "audience": self.here, "at": 0.0} for text in texts]
+        EntityProfile.objects.update(attributes=known)
+        self.said("My cat is Misty.")
+        self.night(fact("Tom has a cat named Misty.", 1))
+        self.said("My cat is Ruby.")
+        self.night(fact("Tom has a cat named Ruby.", 1, replaces=[1]))
+        left = profiles.of(self.ada_script, self.persons["Tom"]).attributes
+        assert [*texts[1:]] == [item["text"] for item in left]
+
     def test_what_holds_again(self) -> None:
         self.both()
         self.said("The harbour is open again.")
