@@ -123,7 +123,7 @@ async def sort_out(
     fit = [
         (item, memory) for item, memory in zip(drawn, memories, strict=True) if memory is not None
     ]
-    batch.superseded = superseding.superseded(fit, known)
+    batch.superseded = superseding.superseded(script, fit, known)
     over = [old.key for old, _ in batch.superseded]
     # Superseded facts do not count as known: the same statement may hold again.
     batch.new = without_known(script, [memory for _, memory in fit], over)

@@ -86,6 +86,15 @@ def name_of(script: Assistant, person: str) -> PersonNames:
     return PersonNames(names - {str(script.key)})
 
 
+def met_names(assistant: int) -> dict[str, set[str]]:
+    """The names by which an assistant met each person, now or earlier."""
+    profiles = EntityProfile.objects.filter(assistant=assistant)
+    return {
+        entity: {name, *former_names(item["text"] for item in attributes)}
+        for entity, name, attributes in profiles.values_list("entity", "name", "attributes")
+    }
+
+
 def without_words(event: AuditEvent) -> AuditEvent:
     """Remove the words from an audit event of a tool call; other events are returned unchanged."""
     if event.event != executions.TOOL:
@@ -129,7 +138,29 @@ def _hide_in_rows(assistant: int, person: str, name: PersonNames) -> None:
     """Replace a person's name in memories and profiles of others, which stay.
 
     Lore is left unchanged: it is the owner's, and a player may be called like anything in it. So
-    is the name in front of an entry of somebody else, who had it before or has it now.
+    is the name where it is somebody else's, who had it before or has it now: in front of their
+    entries, in facts that they told, and in their profile.
+    """
+    met = met_names(assistant)
+
+    def besides(whose: str) -> PersonNames:
+        return name.then(dict.fromkeys(met.get(whose, ()), whose), (person,))
+
+    _hide_in_memories(assistant, person, name, besides)
+    for profile in EntityProfile.objects.filter(assistant=assistant).exclude(attributes=[]):
+        hidden_ones = without_names(profile.attributes, besides(profile.entity))
+        if hidden_ones != profile.attributes:
+            profile.attributes = hidden_ones
+            profile.save(update_fields=["attributes"])
+
+
+def _hide_in_memories(
+    assistant: int, person: str, name: PersonNames, besides: Callable[[str], PersonNames]
+) -> None:
+    """Replace a person's name in memories of others.
+
+    Args:
+        besides: the names without those of somebody else, by that person's id.
     """
     others, condition = rows.of(assistant).exclude(kind=MemoryKind.LORE), Q()
     for known in name.known:
@@ -138,16 +169,14 @@ def _hide_in_rows(assistant: int, person: str, name: PersonNames) -> None:
     texts = others.filter(condition) if name.known else ()
     for memory in rows.values(texts):
         own = speaker_in(memory) if memory.person not in ("", person) else ""
-        hidden = own + name.hidden(memory.text[len(own) :])
+        # An entry has all that was said, also of the person.
+        names = name if memory.kind == MemoryKind.JOURNAL else besides(memory.person)
+        hidden = own + names.hidden(memory.text[len(own) :])
         if hidden != memory.text:
             rows.change(assistant, memory.key, text=hidden)
-    for key, tags in list(others.exclude(tags=[]).values_list("key", "tags")):
-        if (hidden_tags := without_names(tags, name)) != tags:
+    for key, tags, whose in list(others.exclude(tags=[]).values_list("key", "tags", "person")):
+        if (hidden_tags := without_names(tags, besides(whose))) != tags:
             rows.change(assistant, key, tags=hidden_tags)
-    for profile in EntityProfile.objects.filter(assistant=assistant).exclude(attributes=[]):
-        if (hidden_ones := without_names(profile.attributes, name)) != profile.attributes:
-            profile.attributes = hidden_ones
-            profile.save(update_fields=["attributes"])
 
 
 def _write_without(

@@ -143,7 +143,7 @@ def write(
     audience = audience_of(script, turn)
     if not audience:
         raise ToolError("nobody could ever be told that; there is no use in keeping it")
-    known = rows.of(script.pk, audience=audience, kind=kind, text=words).first()
+    known = rows.current(script.pk, audience=audience, kind=kind, text=words).first()
     if known is not None:
         raise ToolError(f"you know that already: it is [{known.key[: core.SHORT_KEY]}]")
     kept_tags, script.work.has_news = core.tags_of(tags), True

@@ -14,6 +14,7 @@ from evennia_ai.core.memory import profiles as core
 from evennia_ai.core.memory.namesakes import (
     Labels,
     former_name,
+    former_names,
     may_name_another,
     named_others,
     with_former_names,
@@ -130,17 +131,35 @@ def names_of_others(
 ) -> Labels:
     """Labels for those whom memories name otherwise than they are called now, by key.
 
-    Runs one query where somebody else's memory mentions the seeker's name, at most once a minute.
+    Runs one query where somebody else's memory mentions the seeker's name, at most once a minute,
+    and one more in each turn where it is a fact.
     """
+    others: set[str] = set()
     if may_name_another(seeker, memories):
         cached: _ProfilesRead | None = script.work.profiles
         profile = cached.profiles.get(seeker.person) if cached is not None else None
         profile = profile or of(script, seeker.person)
         points = profile.attributes if profile is not None else ()
         seeker = with_former_names(seeker, [(item["text"], item["at"]) for item in points])
+        others = _namesakes(script, seeker, memories)
     person = seeker.person if seeker.is_private else ""
     bearers = namesakes.bearers(script.work.history, turn.named, person)
-    return named_others(memories, seeker, bearers)
+    return named_others(memories, seeker, bearers, others)
+
+
+def _namesakes(script: Assistant, seeker: Seeker, memories: Iterable[Recollection]) -> set[str]:
+    """Ids of others who told facts with the seeker's name, and have or had it themselves."""
+    tellers = {
+        memory.person
+        for memory in memories
+        if memory.kind == MemoryKind.FACT and seeker.name in memory.text
+    } - {"", seeker.person}
+    profiles = _of(script).filter(entity__in=tellers) if tellers else ()
+    return {
+        profile.entity
+        for profile in profiles
+        if seeker.name in {profile.name, *former_names(item["text"] for item in profile.attributes)}
+    }
 
 
 # ---- telling -----------------------------------------------------------------------------------

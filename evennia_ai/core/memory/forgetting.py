@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from evennia_ai.core.memory.recollection import unmasked_id
+from evennia_ai.core.text.characters import as_word
 from evennia_ai.core.text.cleaning import name_as_data, quote
 from evennia_ai.core.text.words import SENTENCE_ENDS, UNSPACED_ENDS
 from evennia_ai.core.turn.compaction import summary_message, summary_text
@@ -42,7 +43,7 @@ class PersonNames:
         # short name would leave the rest of a longer one.
         known = sorted({*plain, *(quote(each)[1:-1] for each in plain)}, key=len, reverse=True)
         shown = sorted(map(name_as_data, plain), key=len, reverse=True)
-        self._any = _pattern(rf"(?<!\w)(?:{_alternatives(known)})(?!\w)", known)
+        self._any = _pattern("|".join(map(as_word, known)), known)
         self._frame = _pattern(rf"(?im)^(?:{_alternatives(shown)}) {_SPEAKING}", shown)
         self._notice = _pattern(rf"(?m)^The game tells you of (?:{_alternatives(shown)}): ", shown)
         self._heard = _pattern(rf"^- (?:{_alternatives(shown)}) {_SPOKE}", shown)

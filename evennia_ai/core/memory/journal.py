@@ -7,12 +7,14 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from evennia_ai.core.memory.forgetting import SENTENCES
 from evennia_ai.core.memory.namesakes import Labels
 from evennia_ai.core.memory.recollection import Recollection, is_rumour
 from evennia_ai.core.settings.memory import MemoryConfig
+from evennia_ai.core.text.characters import KATAKANA, UNSPACED
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, quote
 from evennia_ai.core.text.dates import moment
 from evennia_ai.core.turn.compaction import summary_text
@@ -26,7 +28,9 @@ LONGEST_ENTRY = 500
 LONGEST_SHOWN = 600
 LONGEST_COMPARED = 100_000
 LONGEST_TAG, MOST_TAGS = 30, 8
-_WORD = re.compile(r"[^\W_]{3,}")
+_FIRST_CHINESE = "\u3400"
+_RUN = re.compile(f"[{UNSPACED}{KATAKANA}]+")
+_WORD = re.compile(rf"[^\W_{UNSPACED}{KATAKANA}]{{3,}}")
 # A line of a turn's opening message, as core.turn.conversation frames it.
 _STRING = r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"'
 _NUMBER = r"\d+(?:\.\d+)?(?:e-?\d+)?"
@@ -40,8 +44,16 @@ _SPEAKER = re.compile(
 
 
 def words_of(text: str) -> set[str]:
-    """Words of three or more letters, in lower case."""
-    return {word.casefold() for word in _WORD.findall(text[:LONGEST_COMPARED])}
+    """Words of three or more letters, in lower case.
+
+    Of scripts that put no spaces between words, each two neighbouring letters, and Chinese
+    characters that stand alone.
+    """
+    compared = text[:LONGEST_COMPARED]
+    runs = _RUN.findall(compared)
+    pairs = {a + b for run in runs for a, b in pairwise(run)}
+    pairs.update(run for run in runs if len(run) == 1 and run >= _FIRST_CHINESE)
+    return pairs | {word.casefold() for word in _WORD.findall(compared)}
 
 
 @dataclass(frozen=True, slots=True)

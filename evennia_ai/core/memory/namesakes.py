@@ -6,12 +6,13 @@ Memories hold names only in their texts; the id of who said something is beside 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from evennia_ai.core.memory.knowledge import FRAME
 from evennia_ai.core.memory.recollection import MemoryKind, Recollection, Seeker
+from evennia_ai.core.text.characters import as_word
 from evennia_ai.core.text.cleaning import name_as_data
 
 # By a memory's key: the name in it, and what to call that person instead.
@@ -30,6 +31,7 @@ def named_others(
     memories: Sequence[Recollection],
     seeker: Seeker | None = None,
     bearers: Mapping[str, str] = MappingProxyType({}),
+    namesakes: Collection[str] = (),
 ) -> Labels:
     """Labels for those whom memories name otherwise than they are called now, by key.
 
@@ -38,6 +40,7 @@ def named_others(
 
     Args:
         bearers: ids of those who had names last in the conversation, by name.
+        namesakes: ids of others who have or had the seeker's name, and mean themselves by it.
     """
     speakers = {memory.key: speaker_in(memory) for memory in memories}
     last = {
@@ -53,7 +56,7 @@ def named_others(
     labels: Labels = {}
     for memory in memories:
         name = speakers[memory.key]
-        if seeker is not None and now and _is_of_earlier(memory, seeker, name):
+        if seeker is not None and now and _is_of_another(memory, seeker, name, namesakes):
             labels[memory.key] = now, another(now)
         if not (name and memory.person):
             continue
@@ -70,14 +73,17 @@ def _in_front(name: str) -> str:
     return shown[:1].upper() + shown[1:]
 
 
-def _is_of_earlier(memory: Recollection, seeker: Seeker, speaker: str) -> bool:
-    """True for a memory that mentions the seeker's name before it was theirs."""
-    if memory.at >= seeker.name_since or memory.kind == MemoryKind.LORE:
+def _is_of_another(
+    memory: Recollection, seeker: Seeker, speaker: str, namesakes: Collection[str]
+) -> bool:
+    """True for a memory that names the seeker before the name was theirs, or a namesake."""
+    is_of_namesake = not speaker and memory.person in namesakes
+    if memory.kind == MemoryKind.LORE or (memory.at >= seeker.name_since and not is_of_namesake):
         return False
     if memory.person == seeker.person or seeker.name not in memory.text:
         return False
     text = memory.text.removeprefix(speaker)
-    return re.search(rf"(?<!\w){re.escape(seeker.name)}(?!\w)", text) is not None
+    return re.search(as_word(seeker.name), text) is not None
 
 
 def another(name: str) -> str:

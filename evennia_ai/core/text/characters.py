@@ -22,6 +22,13 @@ UNSPACED = (
     r"\u3005-\u3007\u3041-\u309f\u3400-\u9fff\U00020000-\U0003ffff"
 )
 KATAKANA = r"\u30a1-\u30fa\u30fc-\u30ff"
+# For each kind of letter, those of which a word that begins or ends with it may have more.
+_KINDS = (
+    (re.compile(f"[{UNSPACED}]"), "(?!)"),
+    (re.compile(f"[{KATAKANA}]"), f"[{KATAKANA}]"),
+    (re.compile(r"\w"), rf"[^\W{UNSPACED}{KATAKANA}]"),
+    (re.compile("", re.DOTALL), r"\w"),
+)
 # Besides "\n", the characters at which str.splitlines() breaks a line.
 _BREAKS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _KEPT = "\n" + JOINERS
@@ -104,6 +111,19 @@ def without_invisible(text: str) -> str:
         text = text.replace(char, "\n")
     text = _patterns().invisible.sub("", text)
     return _patterns().astral_invisible.sub("", text) if _HAS_ASTRAL.search(text) else text
+
+
+def as_word(text: str) -> str:
+    """A pattern that finds a text as a whole word, also between letters of another script.
+
+    In scripts that put no spaces between words, a single letter is mostly a part of another word.
+    """
+    before, after = (r"\w", r"\w") if len(text) == 1 else (_more(text[0]), _more(text[-1]))
+    return rf"(?<!{before}){re.escape(text)}(?!{after})"
+
+
+def _more(letter: str) -> str:
+    return next(more for kind, more in _KINDS if kind.match(letter))
 
 
 def few_marks(text: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 
-from evennia_ai.core.text.words import QUOTED, as_matched
+from evennia_ai.core.text.words import QUOTED, SENTENCE_ENDS, as_matched
 
 # In English, whatever the locale of the server.
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -81,6 +81,7 @@ def when(seconds: float, now: datetime) -> str:
 
 # ---- relative dates made absolute --------------------------------------------------------------
 
+_SEASONS = "spring|summer|autumn|fall|winter|season"
 _PARTS = "morning|afternoon|evening|night"
 _PREPOSITION = (
     r"(?:\b(?P<before>since|until|till|by|from|before|after|for|as of|on|in|of|during|about)\s+)?"
@@ -100,7 +101,8 @@ _AGO = (
 _RELATIVE = re.compile(
     rf"\bin (?:{_NUMBER}) (?:day|week|month)s?\b|"
     r"\b(?:to-?day|yesterday|to-?morrow|tonight|ago|recently|lately|soon|the other day|these days"
-    rf"|(?:this|last|next) (?:{_PARTS}|week(?:end)?|month|year|{'|'.join(_NAMES)}))\b",
+    r"|from now|before last|fortnight"
+    rf"|(?:this|last|next) (?:{_PARTS}|week(?:end)?|month|year|{_SEASONS}|{'|'.join(_NAMES)}))\b",
     re.IGNORECASE,
 )
 # A text that was settled before; a second note would pile up with each rewording of a memory.
@@ -223,7 +225,16 @@ def _resolved(text: str, day: date) -> str:
     return text
 
 
+def _is_name(match: re.Match[str]) -> bool:
+    """True for a capital within a sentence, as of the boat Tomorrow; not if all are capitals."""
+    before, words = match.string[: match.start()].rstrip(), match["words"]
+    is_capital = words[:1].isupper() and not words.isupper()
+    return is_capital and (match["before"] is not None or before[-1:] not in f"{SENTENCE_ENDS}:;")
+
+
 def _replacement(rule: _Rule, day: date, match: re.Match[str]) -> str:
+    if _is_name(match):
+        return match[0]
     before = match["before"] or rule.word
     first = before[:1].upper() if match[0][:1].isupper() else before[:1]
     parts = {name: as_matched(part) for name, part in match.groupdict("").items()}

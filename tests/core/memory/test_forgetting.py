@@ -49,6 +49,26 @@ def test_hidden(text: str, hidden: str) -> None:
     assert (hidden != text) is MIRA.is_in(text)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "hidden"),
+    [
+        pytest.param("ミラ", "トムがミラに会った。", "トムがsomebodyに会った。", id="katakana"),
+        pytest.param(
+            "ミラ", "ミラノへ行った。", "ミラノへ行った。", id="a longer word of katakana"
+        ),
+        pytest.param("さくら", "トムとさくらが来た。", "トムとsomebodyが来た。", id="hiragana"),
+        pytest.param("李明", "我昨天和李明吃饭。", "我昨天和somebody吃饭。", id="Chinese"),
+        pytest.param(
+            "林", "林は森林にいる。", "林は森林にいる。", id="one letter may be any word's"
+        ),
+        pytest.param("Mira", "Miraは猫が好き。", "somebodyは猫が好き。", id="Latin in Japanese"),
+        pytest.param("Mr. T.", "Mr. T. ate", "somebody ate", id="ending with a sign"),
+    ],
+)
+def test_hidden_where_no_spaces_are_between_words(name: str, text: str, hidden: str) -> None:
+    assert hidden == PersonNames([name]).hidden(text)
+
+
 def test_names_are_no_patterns() -> None:
     assert "somebody?" == PersonNames(["(.*)"]).hidden("(.*)?")
     assert "all" == PersonNames(["(.*)"]).hidden("all")

@@ -75,6 +75,13 @@ def test_words() -> None:
     assert {"the", "mill", "burned"} == words_of("The mill is burned, ok")
 
 
+def test_words_where_no_spaces_are_between_them() -> None:
+    """Otherwise a sentence would be one word, which no other sentence has."""
+    assert {"三毛", "毛猫"} == words_of("三毛猫, Ok")
+    assert {"猫", "mira"} == words_of("猫 Miraは")
+    assert 2 == shared(words_of("秘密の宝"), ["宝は秘密のもの"])
+
+
 def test_those_with_the_most_words_come_first() -> None:
     old, new = entry("the mill", 1), entry("a Mill", 2)
     both, none = entry("the mill burned", 0), entry("the harbour", 3)

@@ -90,6 +90,16 @@ def test_an_old_entry_that_mentions_the_name_is_of_another() -> None:
     assert f"{entry.text} (of another person called Tom)" == marked(entry)
 
 
+def test_a_fact_that_a_namesake_told_names_the_namesake() -> None:
+    """Also if nobody knows since when the seeker has the name."""
+    told, seeker = fact("Tom has a cat", OLD), Seeker(NEW, name="Tom")
+    assert {told.key: ("Tom", "another person called Tom")} == named_others(
+        [told], seeker, namesakes={OLD}
+    )
+    assert {} == named_others([told], seeker)
+    assert {} == named_others([fact("Ann has a cat", OLD)], seeker, namesakes={OLD})
+
+
 def test_lore_is_never_told_apart() -> None:
     assert {} == named_others([fact("Tom founded the town", "", kind="lore")], TOM)
 

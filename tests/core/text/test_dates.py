@@ -117,6 +117,7 @@ def test_a_day() -> None:
         ("Tom dined on 26 April 2026.", "Tom dined a week ago today.", DAY),
         ("Tom came about 19 April 2026.", "Tom came about two weeks ago.", DAY),
         ("Tom is 9 since the first of April 2026.", "Tom is 9 since the first of last month.", DAY),
+        ("Tom left. On 3 May 2026 he came.", "Tom left. Today he came.", DAY),
         ('The play "Yesterday" was on 2 May 2026.', 'The play "Yesterday" was yesterday.', DAY),
     ],
 )
@@ -141,6 +142,11 @@ def test_what_is_true_on_one_day_only_becomes_a_date(expected: str, text: str, d
         "Tom leaves in three days.",
         "Tom dines this weekend.",
         "Tom moved some years ago.",
+        "Tom marries next summer.",
+        "Tom was ill the week before last.",
+        "Tom comes back a fortnight from now.",
+        "Tom has a boat named Tomorrow.",
+        "Tom sings in the band Last Night.",
     ],
 )
 def test_what_cannot_be_worked_out_says_when_it_was_said(text: str) -> None:

@@ -49,6 +49,16 @@ class TestConversation(NamesakesTest):
         assert f'hid a kestrel"\n{ANOTHER}' in self.told()
         assert "Tim" not in self.told().replace("Tim is here", "")
 
+    def test_a_fact_of_somebody_who_gave_up_the_name_is_told_as_that(self) -> None:
+        self.ask("say @ada hello", says("Hello."))
+        self.tom.key, self.mira.key = "Tim", "Tom"
+        self.ask("say @ada hello", says("Hello."))
+        self.remember(
+            "Tom has a kestrel.", self.toms, place_audience("say", self.room1.dbref), kind="fact"
+        )
+        self.ask("say @ada what is my kestrel?", says("None."), person=self.mira)
+        assert '"Tom has a kestrel." (of another person called Tom)' in self.told()
+
     def test_overheard_words_of_an_earlier_namesake_are_told_apart(self) -> None:
         self.type(self.mira, "say a fine kestrel")
         self.ask("say @ada hello", says("Hello."))

@@ -6,6 +6,7 @@ from typing import Any
 
 from evennia_ai import consolidation
 from evennia_ai.core.memory import journal
+from evennia_ai.core.memory.namesakes import former_name
 from evennia_ai.core.memory.recollection import Seeker, person_audience
 from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import forgetting, profiles, reaching
@@ -164,6 +165,19 @@ class TestAnotherNight(SupersedingTest):
         left = profiles.of(self.ada_script, self.persons["Tom"]).attributes
         assert [alone] == [item["audience"] for item in left]
 
+    def test_and_what_a_profile_says_of_it_in_other_words(self) -> None:
+        """A portrait says "has a cat" where the fact says "Tom has a cat."."""
+        profiles.meet(self.ada_script, self.persons["Tom"], "Tom")
+        texts = ("has a cat named Misty", "has a cat named Ruby", "fears the harbour")
+        known = [{"text": text, "audience": self.here, "at": 0.0} for text in texts]
+        EntityProfile.objects.update(attributes=known)
+        self.said("My cat is Misty.")
+        self.night(fact("Tom has a cat named Misty.", 1))
+        self.said("My cat is Ruby.")
+        self.night(fact("Tom has a cat named Ruby.", 1, replaces=[1]))
+        left = profiles.of(self.ada_script, self.persons["Tom"]).attributes
+        assert [*texts[1:]] == [item["text"] for item in left]
+
     def test_what_holds_again(self) -> None:
         self.both()
         self.said("The harbour is open again.")
@@ -219,3 +233,67 @@ class TestAnotherNight(SupersedingTest):
         assert ["no longer so since 1970-01-02" in line for line in shown.splitlines()] == [
             OPEN in line for line in shown.splitlines()
         ]
+
+
+class TestNamesakes(SupersedingTest):
+    """Two players are called Tom, one after the other; a third speaks of them."""
+
+    MISTY, RUBY = "Tom's cat is Misty.", "Tom's cat is Ruby."
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.persons["Kay"] = "*#99"
+        self.meet("Tom", "Tom")
+        self.meet("Mira", "Tom")
+
+    def meet(self, person: str, name: str) -> None:
+        profiles.meet(self.ada_script, self.persons[person], name)
+
+    def told_by(self, first: str, second: str, *, nights: int = 1) -> list[str]:
+        """The facts that hold after two people told them, in one night or in two."""
+        self.said(self.MISTY, by=first)
+        if nights == 1:
+            self.said(self.RUBY, by=second)
+            self.night(fact(self.MISTY, 1), fact(self.RUBY, 2, replaces_new=[1]))
+        else:
+            self.night(fact(self.MISTY, 1))
+            self.said(self.RUBY, by=second)
+            self.night(fact(self.RUBY, 1, replaces=[1]))
+        return self.holding("fact")
+
+    def test_what_each_says_of_themselves_holds(self) -> None:
+        """So it is within one batch; their entries and attributes stay, too."""
+        assert [self.MISTY, self.RUBY] == self.told_by("Tom", "Mira")
+        assert 2 == len(self.holding("journal"))
+
+    def test_in_another_night_as_well(self) -> None:
+        assert [self.MISTY, self.RUBY] == self.told_by("Tom", "Mira", nights=2)
+
+    def test_a_third_may_have_meant_the_other(self) -> None:
+        assert [self.MISTY, self.RUBY] == self.told_by("Kay", "Mira", nights=2)
+
+    def test_by_a_name_that_was_given_up(self) -> None:
+        alone, until = person_audience(self.persons["Tom"]), former_name("Tom", "1 January 1970")
+        given_up = {"text": until, "audience": alone, "at": 0.0}
+        of_tom = EntityProfile.objects.filter(entity=self.persons["Tom"])
+        of_tom.update(name="Tim", attributes=[given_up])
+        self.tom.key = "Tim"
+        assert [self.MISTY, self.RUBY] == self.told_by("Tom", "Mira", nights=2)
+
+    def test_by_another_character_of_the_player(self) -> None:
+        """The profile has the name of the character met last."""
+        self.meet("Tom", "Tim")
+        assert [self.MISTY, self.RUBY] == self.told_by("Tom", "Mira", nights=2)
+
+    def test_ones_own_later_words_replace_the_earlier(self) -> None:
+        assert [self.RUBY] == self.told_by("Mira", "Mira", nights=2)
+
+    def test_where_one_has_the_name_others_may_correct_it(self) -> None:
+        self.meet("Mira", "Mira")
+        assert [self.RUBY] == self.told_by("Tom", "Kay", nights=2)
+
+    def test_what_names_neither_is_replaced_as_ever(self) -> None:
+        self.said(OPEN)
+        self.said(SHUT, by="Mira")
+        self.night(fact(OPEN, 1), fact(SHUT, 2, replaces_new=[1]))
+        assert [SHUT] == self.holding("fact")

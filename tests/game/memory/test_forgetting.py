@@ -346,3 +346,15 @@ class TestProfiles(ForgettingTest):
         self.forget_mira()
         left = EntityProfile.objects.filter(assistant=self.ada_script.pk)
         assert [self.toms] == list(left.values_list("entity", flat=True))
+
+    def test_a_namesake_keeps_their_name(self) -> None:
+        """In facts that they told, with tags, and in their profile; others' words mean her."""
+        self.know(self.toms, "Mira", "Mira has a boat.")
+        theirs = self.remember("Mira has a cat.", kind="fact", person=self.toms, tags=("Mira",))
+        self.remember("Mira has a dog.", kind="fact", audience="world")
+        self.forget_mira()
+        theirs.refresh_from_db()
+        assert ("Mira has a cat.", ["Mira"]) == (theirs.text, theirs.tags)
+        assert "somebody has a dog." in self.texts()
+        profile = EntityProfile.objects.get(entity=self.toms)
+        assert ["Mira has a boat."] == [item["text"] for item in profile.attributes]

@@ -137,6 +137,13 @@ class TestStore(MemoryToolTest):
         self.told("store_memory", text="The mill burned.", turn=self.aloud())
         assert 2 == self.count()
 
+    def test_what_no_longer_held_may_be_kept_again(self) -> None:
+        self.told("store_memory", text="The mill burned.")
+        Memory.objects.update(superseded_at=1.0)
+        self.told("store_memory", text="The mill burned.")
+        kept = Memory.objects.order_by("pk")
+        assert [1.0, None] == list(kept.values_list("superseded_at", flat=True))
+
     def test_five_in_a_turn(self) -> None:
         """Entries of the journal count as well."""
         turn = self.turn("hello")
@@ -238,6 +245,8 @@ class TestJournal(MemoryToolTest):
         for text, words in (
             ("Мира печёт хлеб.", "мира"),
             ("Übermorgen kommt das Schiff.", "ÜBERMORGEN"),
+            ("三毛猫は屋根裏にいる。", "三毛猫がどこ"),
+            ("黒い犬は庭にいる。", "犬"),
         ):
             with self.subTest(text):
                 self.told("add_journal_entry", text=text)
