@@ -221,10 +221,9 @@ def endings() -> str:
     """Return the reasons why a turn ends."""
     from evennia_ai.core.turn.react import FAILURES, StopReason
 
-    rows = [
-        (f"`{reason}`", reason.text, "told that it failed" if reason in FAILURES else "")
-        for reason in StopReason
-    ]
+    told = dict.fromkeys(FAILURES, "told that it failed")
+    told[StopReason.STOPPED] = "told that it breaks off"
+    rows = [(f"`{reason}`", reason.text, told.get(reason, "")) for reason in StopReason]
     return as_table(("stop reason", "when", "the person who waits is"), rows)
 
 

@@ -139,13 +139,12 @@ def _did(row: Row) -> list[str]:
         paid = f" after {counted(calls, 'calls')} {cost_of(row)}" if calls else ""
         return [f"{_DID.get(row['result'], 'I worked on it')}{paid}", *_hindrance(row)]
     steps = [f"{step['step']}: {step['detail']}" for step in row["steps"]]
-    words_said = next((phrase for step in reversed(steps) if (phrase := _said(step))), "")
+    words_said = next(
+        (_STEPS[start] for step in reversed(steps) for start in _STEPS if step.startswith(start)),
+        "",
+    )
     judged = _RULES.get(row["rule_name"]) or _OUTCOMES.get(row["outcome"], "I took note of it")
     return [words_said or judged]
-
-
-def _said(step: str) -> str:
-    return next((phrase for start, phrase in _STEPS.items() if step.startswith(start)), "")
 
 
 def _hindrance(row: Row) -> list[str]:
@@ -176,8 +175,9 @@ FOR_STAFF = (
     *("model", "calls", "prompt_tokens", "completion_tokens", "cost_nano", "unpriced_calls"),
     *("tools", "prompt"),
 )
-VAGUE = "its model kept changing its mind"
-_LAST, _EXCUSES = {"silent": "silent by choice"}, {"stopped": "it was stopped"}
+_LAST = {"silent": "silent by choice"}
+# All that a player reads of a failure.
+_EXCUSES, VAGUE = {"stopped": "it was stopped"}, "its model kept changing its mind"
 
 
 class Step(TypedDict):

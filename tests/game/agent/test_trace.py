@@ -47,8 +47,7 @@ class TestStopped(TraceTest):
 
     def setUp(self) -> None:
         super().setUp()
-        with override_settings(EVENNIA_AI_PRICES=PRICED):
-            self.ask("say @ada how deep is the sea?", calls("look"))
+        self.ask("say @ada how deep is the sea?", calls("look"))
 
     def stop(self) -> None:
         operations.stop(self.ada_script, "enough of this", by="Mira")

@@ -23,7 +23,7 @@ from evennia_ai.memory import indexing
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.mem0_store import open_embedded
 from evennia_ai.memory_store.table import Table
-from evennia_ai.models import ModelCall
+from evennia_ai.models import ModelCall, TracedMessage
 from evennia_ai.models.keys import new_key
 from evennia_ai.operations.models.choosing import check_chosen
 from evennia_ai.operations.settings.changing import set_setting
@@ -227,6 +227,24 @@ class TestStopped(MoneyTest):
         execute_tool(self.ada_script, spec.name, {}, person=self.tom).addCallback(results.append)
         assert "cannot do anything now" in results[1].message
         assert [spec.name] == asked
+
+
+@override_settings(
+    EVENNIA_AI_BUDGET_CONFIG=NO_CAPS, EVENNIA_AI_PRICES={"big": {"input": 10, "output": 1}}
+)
+class TestCostOfADroppedTurn(MoneyTest):
+    environ = {"EVENNIA_AI_MODEL": "big", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+
+    def test_its_trace_has_all_that_the_ledger_has(self) -> None:
+        self.counted.behave(kind="hang")
+        self.type(self.tom, "whisper Ada = hello")
+        assert 1 == len(self.counted.waiting)
+        emergency.stop_all([self.ada_script], "test")
+        pump()
+        (call,) = self.rows()
+        (traced,) = TracedMessage.objects.all()
+        assert call.cost_nano == traced.facts["cost_nano"] > 0
+        assert ("stopped", "itself: test") == (traced.facts["stop"], traced.facts["why"])
 
 
 class TestSideDoors(MoneyTest):
