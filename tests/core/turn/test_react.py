@@ -136,7 +136,7 @@ def test_at_most_one_act(words: list[str]) -> None:
 
 
 def test_every_ending_has_a_row() -> None:
-    assert 9 == len(StopReason)
+    assert 10 == len(StopReason)
     assert all(reason.text for reason in StopReason)
 
 
