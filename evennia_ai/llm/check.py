@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from twisted.internet import reactor as default_reactor
 from twisted.internet.defer import Deferred
@@ -31,8 +32,9 @@ from evennia_ai.llm.transport import OpenAITransport
 # Servers such as Ollama silently cut a prompt that does not fit into their configured context.
 LONG_PROMPT_WORDS = 2000
 ADVICE = "try EVENNIA_AI_TOOL_MODE=json, or another model"
+NOT_FOUND = 404
 # Statuses by which services refuse tools.
-ABOUT_REQUEST = (400, 404, 422)
+ABOUT_REQUEST = (400, NOT_FOUND, 422)
 PROBE = ToolSpec(
     "ring_bell",
     "Ring the bell a number of times.",
@@ -143,7 +145,7 @@ class _Check:
 
     async def run(self) -> Report:
         """Run all probes in turn; if the endpoint does not answer the first, skip the others."""
-        lines = [await self._try("reachable", self._reachable)]
+        lines = [await self._try("answers", self._answers)]
         if lines[0].ok:
             self._pool.note_answer(self._endpoint)
             lines.append(await self._try("model", self._model))
@@ -170,8 +172,14 @@ class _Check:
             reply = await self._paying_client.ask(messages, tools, purpose=PURPOSE)
         return reply, self._reactor.seconds() - began
 
-    async def _reachable(self) -> tuple[bool, str]:
-        reply, seconds = await self._ask("Say hello in one word.")
+    async def _answers(self) -> tuple[bool, str]:
+        try:
+            reply, seconds = await self._ask("Say hello in one word.")
+        except ModelStatusError as error:
+            url = self._endpoint.base_url
+            if error.status != NOT_FOUND or urlsplit(url).path:
+                raise
+            return False, f"{error}; most base URLs end in /v1: try {url}/v1"
         tokens = reply.usage.completion_tokens if reply.usage.prompt_tokens else 0
         rate = tokens / seconds if seconds > 0 else 0.0
         decimals = 1 if rate < 10 else 0

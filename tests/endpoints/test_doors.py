@@ -35,7 +35,7 @@ def test_check_finds_nothing_wrong(caller: Caller, endpoint_of: Find, door: Door
     assert report.ok, report
     assert f"{door.model} is known" == _line(report, "model").text
     assert "work (native)" == _line(report, "tool calls").text
-    has_counts = "reports no token usage" not in _line(report, "reachable").text
+    has_counts = "reports no token usage" not in _line(report, "answers").text
     assert door.counts == has_counts
     assert door.key not in str(report)
 
@@ -130,7 +130,7 @@ def test_check_tells_the_true_cause(
     """One line quotes the proxy or the service behind it, and never shows the key."""
     report = caller.check(Endpoint("custom", model, f"{litellm}/v1", key))
     (line,) = report.lines
-    assert ("reachable", False) == (line.name, line.ok)
+    assert ("answers", False) == (line.name, line.ok)
     assert re.search(words, line.text), line.text
     assert key not in line.text
 
@@ -149,7 +149,7 @@ def test_a_model_without_tools_is_found_out(caller: Caller, llmock: str, mode: s
     """The check reports a model that talks but calls no tool, and says what to try."""
     root = f"{llmock}/chatgpt"
     report = caller.check(Endpoint("custom", KNOWN, root, "sk-x", mode))
-    assert _line(report, "reachable").ok, report
+    assert _line(report, "answers").ok, report
     assert f"{KNOWN} (the endpoint does not list its models)" == _line(report, "model").text
     line = _line(report, "tool calls")
     assert not line.ok

@@ -68,10 +68,10 @@ def _line(report: Report, name: str) -> CheckResult:
 def test_a_fit_endpoint_passes_in_four_lines(check: Check, model: FakeModel, mode: str) -> None:
     model.queue(ANSWER, RING)
     report = check(mode=mode)
-    assert ["reachable", "model", "tool calls", "context"] == [line.name for line in report.lines]
+    assert ["answers", "model", "tool calls", "context"] == [line.name for line in report.lines]
     assert report.ok, report
     assert f"{MODEL_NAME} via {model.base_url}" == report.title
-    assert re.match(r"answered in \d\.\d s, ", _line(report, "reachable").text)
+    assert re.match(r"answered in \d\.\d s, ", _line(report, "answers").text)
     assert f"{MODEL_NAME} is known" == _line(report, "model").text
     assert f"work ({mode})" == _line(report, "tool calls").text
     assert re.search(r"tokens is read, in \d\.\d s", _line(report, "context").text)
@@ -95,7 +95,7 @@ def test_without_an_answer_the_rest_is_left_out(
 ) -> None:
     model.behave(**behaviour)
     (line,) = check().lines
-    assert ("reachable", False) == (line.name, line.ok)
+    assert ("answers", False) == (line.name, line.ok)
     assert expected in line.text
     assert 1 == model.count_calls()
 
@@ -180,9 +180,22 @@ def test_an_endpoint_need_not_list_its_models(
 def test_usage_that_is_not_reported_is_said(check: Check) -> None:
     with BareServer.running({CHAT: reply(completion("hi").decode())}) as server:
         report = check(server.base_url, "m")
-    answered, read = (_line(report, name).text for name in ("reachable", "context"))
+    answered, read = (_line(report, name).text for name in ("answers", "context"))
     assert re.fullmatch(r"answered in \d\.\d s; it reports no token usage", answered)
     assert re.fullmatch(rf"a prompt of {LONG_PROMPT_WORDS} words is read, in \d\.\d s", read)
+
+
+@pytest.mark.parametrize(("path", "is_advised"), [("", True), ("/api", False)])
+def test_a_base_url_without_a_path_probably_lacks_one(
+    check: Check, path: str, *, is_advised: bool
+) -> None:
+    missing = reply("{}", status="404 Not Found")
+    answers = {f"{path}/chat/completions": missing for path in ("", "/api")}
+    with BareServer.running(answers) as server:
+        url = server.base_url.removesuffix("/v1")
+        line = _line(check(url + path, "m"), "answers")
+    assert not line.ok
+    assert is_advised is line.text.endswith(f"; most base URLs end in /v1: try {url}/v1")
 
 
 @pytest.mark.parametrize(

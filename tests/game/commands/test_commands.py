@@ -191,7 +191,7 @@ class TestCheck(CommandTest):
             shown = self.assistant(line)
             assert "Asking the model; this takes a moment." in shown
             for expected in (
-                "reachable   ok",
+                "answers     ok",
                 "model       ok",
                 "tool calls  ok",
                 "context     ok",

@@ -214,7 +214,7 @@ class TestModels(MenuTest):
         self.discard_shown()
         self.model_answers(completion("hi"))
         shown = self.shown()
-        assert "reachable   ok" in shown
+        assert "answers     ok" in shown
         assert "tool calls  NO  it answered 'Ding!' instead of a tool call" in shown
         assert "Fix what says NO, or choose another." in shown
 
