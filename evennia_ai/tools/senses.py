@@ -177,11 +177,28 @@ def look(character: Character, target: str | None = None) -> str:
     Args:
         target: what to look at; leave it out to look at the room.
     """
-    thing = find_here(character, target) if target else find_here(character, "here")
+    try:
+        thing = find_here(character, target or "here")
+    except ToolError:
+        if not (detail := _detail_here(character, target or "")):
+            raise
+        return _as_text(detail)
     with captured(getattr(character, "assistant_script", None)) as lines:
         description = character.at_look(thing)
     # A game may send what is seen instead of returning it.
-    text = _NUMBER.sub("", str(strip_ansi(str(description or "\n".join(lines)))))
-    if thing is character:
-        text = names.as_others_see(text, character, is_pose=True)
-    return cut_at_sentence(text.strip(), MOST_SEEN)
+    text = _as_text(str(description or "\n".join(lines)))
+    return names.as_others_see(text, character, is_pose=True) if thing is character else text
+
+
+def _detail_here(character: Character, name: str) -> str:
+    """A detail of the room that is no object, as rooms of `extended_room` and others have."""
+    room = room_of(character)
+    if (get_detail := getattr(room, "get_detail", None)) is not None:
+        return get_detail(name, looker=character) or ""
+    if (return_detail := getattr(room, "return_detail", None)) is not None:
+        return return_detail(name) or ""
+    return ""
+
+
+def _as_text(seen: str) -> str:
+    return cut_at_sentence(_NUMBER.sub("", str(strip_ansi(seen))).strip(), MOST_SEEN)

@@ -7,6 +7,7 @@ from evennia.contrib.game_systems.clothing.clothing import ClothedCharacter
 from evennia.contrib.grid.extended_room.extended_room import ExtendedRoom
 from evennia.contrib.grid.wilderness import wilderness
 from evennia.contrib.rpg.rpsystem import ContribRPObject
+from evennia.contrib.tutorials.tutorial_world.rooms import TutorialRoom
 from evennia.objects.objects import DefaultRoom
 from evennia.utils import create
 
@@ -79,6 +80,17 @@ class TestMadeUpDescriptions(ToolTest):
             room.add_desc("Trees in rows.", room_state=season)
         self.ada.location = room
         assert 'It looks like this: "Trees in rows."' in self.told("inspect_location")
+
+    def test_a_detail_of_a_room(self) -> None:
+        """Such a detail is no object, and an object of that name comes first."""
+        for typeclass, add in ((ExtendedRoom, "add_detail"), (TutorialRoom, "set_detail")):
+            with self.subTest(typeclass.__name__):
+                self.ada.location = room = create.create_object(typeclass, key="Hall")
+                getattr(room, add)("fireplace", "|rSoot|n lies in it.")
+                assert "Soot lies in it." == self.told("look", target="fireplace")
+                assert "a throne is not here" in self.refusal("look", target="a throne")
+                create.create_object(Tree, key="fireplace", location=room)
+                assert "It is very old." in self.told("look", target="fireplace")
 
     def test_a_room_that_sends_its_looks(self) -> None:
         self.ada.location = create.create_object(Stage, key="Stage")
