@@ -16,6 +16,7 @@ from twisted.python.failure import Failure
 from evennia_ai import audit, operations
 from evennia_ai.agent import outages
 from evennia_ai.commands.tables import broken_rows
+from evennia_ai.core.text.words import first_few
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result
@@ -340,8 +341,7 @@ class AssistantCommand(default_cmds.MuxCommand):
             return "No assistant is here."
         if not names:
             return "There are none yet: assistant create <name>"
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        return f"There are: {', '.join(names[:MOST_NAMES])}{more}."
+        return f"There are: {first_few(names, MOST_NAMES)}."
 
 
 class StaffCommand(AssistantCommand):

@@ -6,11 +6,11 @@ from evennia_ai import operations
 from evennia_ai.commands import game_commands, name_clashes
 from evennia_ai.commands.tables import CHECK_FAILED, allowed, cropped_rows, report_lines
 from evennia_ai.commands.words import WIDTH, WordCommand, subcommand
-from evennia_ai.core.text.words import counted
+from evennia_ai.core.text.words import counted, first_few
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript, Result, control, guarding
-from evennia_ai.operations.budget.caps import budget_of
+from evennia_ai.operations.budget.caps import MOST_PLAYERS, budget_of
 from evennia_ai.operations.budget.players import budget_of_player, find_player
 from evennia_ai.operations.budget.raising import raise_budget, raise_player_budget
 from evennia_ai.operations.budget.usage import cost_text, usage
@@ -51,7 +51,7 @@ def usage_lines(used: Result) -> list[str]:
     shares = [
         f"{row['name'] or row['person'] or 'nobody'} {row['share']:.0%}" for row in data.by_player
     ]
-    lines.append(f"  {'by':<9} {', '.join(shares) or 'nobody yet'} (this month)")
+    lines.append(f"  {'by':<9} {first_few(shares, MOST_PLAYERS) or 'nobody yet'} (this month)")
     called = sorted(data.tools.items(), key=lambda item: -item[1]["calls"])
     rows = [(name, each["calls"], each["errors"], each["ms"]) for name, each in called]
     if rows:

@@ -9,6 +9,7 @@ from operator import attrgetter
 from evennia.utils.ansi import strip_ansi
 
 from evennia_ai.core.text.cleaning import cut_at_sentence, one_line, place_as_data
+from evennia_ai.core.text.words import first_few
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
@@ -75,9 +76,7 @@ def seen_around(character: Character) -> list[GameObject]:
 
 def name_list(things: Iterable[GameObject], character: Character) -> str:
     """Names as one line for the model."""
-    labels = [label_of(thing, character) for thing in things]
-    more = f" and {len(labels) - MOST_NAMED} more" if len(labels) > MOST_NAMED else ""
-    return ", ".join(labels[:MOST_NAMED]) + more
+    return first_few([label_of(thing, character) for thing in things], MOST_NAMED)
 
 
 def _wanted(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, Self
@@ -69,6 +69,12 @@ def counted(value: float, unit: str) -> str:
     if value == 1:
         unit = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
     return f"{number(value)} {unit}"
+
+
+def first_few(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """The first of several names, and how many more there are: Ada, Bram and 3 more."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return separator.join(names[:most]) + more
 
 
 class Pronouns(StrEnum):

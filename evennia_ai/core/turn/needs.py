@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from itertools import islice
 
+from evennia_ai.core.text.words import first_few
 from evennia_ai.core.turn.toolspec import ToolGroup, ToolSpec
 
 FIND_TOOLS = "find_tools"
@@ -139,9 +140,4 @@ def group_listing(grouped: Iterable[tuple[str, str]]) -> str:
     groups: dict[str, list[str]] = {}
     for group, name in grouped:
         groups.setdefault(group, []).append(name)
-    return "; ".join(f"{name} ({_listed(names)})" for name, names in groups.items())
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return "; ".join(f"{name} ({first_few(names, MOST_NAMED)})" for name, names in groups.items())

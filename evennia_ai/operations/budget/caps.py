@@ -24,13 +24,14 @@ from evennia_ai.core.safety.budget import (
 )
 from evennia_ai.core.safety.prices import NAME as PRICES
 from evennia_ai.core.settings.budget import BudgetConfig, BudgetSpan, Cap, Measure, Scope
-from evennia_ai.core.text.words import counted, money, number
+from evennia_ai.core.text.words import counted, first_few, money, number
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.messages.incoming import key_of
 from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.times import iso
 from evennia_ai.runtime import state
 
+MOST_PLAYERS = 10  # in a line
 ALWAYS_SHOWN = ("tokens_per_day", "cost_per_month")  # even where no cap is set
 ORDER = (BudgetSpan.DAY, BudgetSpan.MONTH, BudgetSpan.EVER, BudgetSpan.MINUTE)
 NAMES = {
@@ -242,7 +243,7 @@ def _resets(span: BudgetSpan, now: float) -> str:
 def _by_player(shares: Mapping[str, float]) -> str:
     pairs = ((person and key_of(person), share * 100) for person, share in shares.items())
     parts = [f"{name or 'no player (checks, own work)'} {percent:.0f} %" for name, percent in pairs]
-    return f"{'   '.join(parts) or 'nobody yet'}   (this month)"
+    return f"{first_few(parts, MOST_PLAYERS, '   ') or 'nobody yet'}   (this month)"
 
 
 def as_data(report: ledger.UsageReport, now: float) -> list[CapRow]:

@@ -21,7 +21,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.audit.archive import folder_of, policy
 from evennia_ai.core.safety.notices import TO_START
 from evennia_ai.core.text.cleaning import one_line
-from evennia_ai.core.text.words import counted
+from evennia_ai.core.text.words import counted, first_few
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError, ImportFileError
 from evennia_ai.memory import arriving, indexing
@@ -159,10 +159,9 @@ def _lines(shown: BundleShown) -> list[str]:
     for there, here in shown.same.items():
         lines.append(f"{there} of that game is {here} here, and is told what {there} may know.")
     if strangers:
-        more = f" and {len(strangers) - MOST_NAMED} more" if len(strangers) > MOST_NAMED else ""
         lines.append(
-            f"Strangers, whose private words only staff can read: "
-            f"{', '.join(strangers[:MOST_NAMED])}{more}."
+            "Strangers, whose private words only staff can read: "
+            f"{first_few(strangers, MOST_NAMED)}."
         )
     lines += [f"It cannot be imported: {problem}" for problem in shown.problems]
     return lines

@@ -13,6 +13,7 @@ from django.conf import settings
 from evennia_ai.core.cards.character_card import MOST_BYTES
 from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import first_few
 from evennia_ai.errors import ImportFileError
 
 FOLDER = "EVENNIA_AI_IMPORT_FOLDER"
@@ -63,8 +64,7 @@ def _listed(folder: Path) -> str:
         names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     except OSError:
         return "create that folder and put the file into it"
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f"there are: {', '.join(names[:MOST_NAMED])}{more}" if names else "it is empty"
+    return f"there are: {first_few(names, MOST_NAMED)}" if names else "it is empty"
 
 
 def typed_and_rest(line: str) -> tuple[bytes, str]:

@@ -140,6 +140,19 @@ class TestShown(BudgetTest):
         ledger.store().settle(reservation, TokenUsage(1, 1), HALF_PAST_TWO)
         assert "*#9999 100 %" in budget_of(self.ada_script).message
 
+    def test_of_many_players_ten_are_named(self) -> None:
+        """Those who use most; a list of hundreds would hide the caps below it."""
+        for number in range(12):
+            reservation = ledger.store().reserve(
+                ledger.BillingContext("Ada", f"*#99{number:02}"), need(), OPEN, HALF_PAST_TWO
+            )
+            ledger.store().settle(reservation, TokenUsage(100 + number, 1), HALF_PAST_TWO)
+        lines = [*budget_of(self.ada_script).message.splitlines(), *self.usage()]
+        by_player = [line for line in lines if "*#99" in line]
+        assert [(True, False, True)] * 2 == [
+            ("*#9911" in line, "*#9900" in line, " and 2 more" in line) for line in by_player
+        ]
+
     def test_wrong_caps_are_said(self) -> None:
         self.ada_script.db.budget_config = {"assistant": {"tokens_per_day": "many"}}
         result = budget_of(self.ada_script)
