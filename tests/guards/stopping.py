@@ -81,8 +81,8 @@ STOPPING = (
     guard(
         "a dropped turn is not settled",
         "agent/turn_lifecycle.py",
-        "    if turn.epoch != work.epoch:\n        turns.cut_off(script, turn)",
-        "    if False:\n        turns.cut_off(script, turn)",
+        "    if turn.epoch != work.epoch:\n        _cut_off(script, turn",
+        "    if False:\n        _cut_off(script, turn",
         "test_hole_d30_a_dropped_turn_settles_nothing",
     ),
     guard(

@@ -152,8 +152,12 @@ class Being:
 
 
 class Values:
+    """The attributes of a script, and the backend that holds them, in one."""
+
+    is_loaded = False
+
     def __init__(self) -> None:
-        self.kept: dict[str, Any] = {}
+        self.backend, self.kept = self, dict[str, Any]()
 
     def get(self, name: str, default: Any = None, return_obj: bool = False) -> Any:
         """A value; an attribute object never exists here."""
@@ -161,7 +165,7 @@ class Values:
 
     def find(self, name: str) -> SimpleNamespace | None:
         value = self.kept.get(name)
-        return None if value is None else SimpleNamespace(db_value=value, value=value)
+        return None if value is None else SimpleNamespace(id=1, db_value=value, value=value)
 
     def put(self, name: str, value: Any) -> None:
         """Store a value."""
