@@ -181,12 +181,14 @@ def look(character: Character, target: str | None = None) -> str:
     except ToolError:
         if not (detail := _detail_here(character, target or "")):
             raise
-        return _as_text(detail)
+        return cut_at_sentence(_as_text(detail).strip(), MOST_SEEN)
     with captured(getattr(character, "assistant_script", None)) as lines:
         description = character.at_look(thing)
     # A game may send what is seen instead of returning it.
     text = _as_text(str(description or "\n".join(lines)))
-    return names.as_others_see(text, character, is_pose=True) if thing is character else text
+    if thing is character:
+        text = names.as_others_see(text, character, is_pose=True)
+    return cut_at_sentence(text.strip(), MOST_SEEN)
 
 
 def _detail_here(character: Character, name: str) -> str:
@@ -200,4 +202,4 @@ def _detail_here(character: Character, name: str) -> str:
 
 
 def _as_text(seen: str) -> str:
-    return cut_at_sentence(_NUMBER.sub("", str(strip_ansi(seen))).strip(), MOST_SEEN)
+    return _NUMBER.sub("", str(strip_ansi(seen)))
