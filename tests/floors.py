@@ -78,7 +78,7 @@ SMALL: dict[str, tuple[str, ...]] = {
         *("consolidation.scoring", "web.pages.live", "web.pages.questions"),
     ),
     "rooms or packages that must not know each other share it": (
-        *("core.hearing.staleness", "core.text.web_addresses", "models.keys"),
+        *("core.hearing.staleness", "core.text.web_addresses", "core.keys"),
         "models.containing",
         *("runtime.ability", "runtime.assistant", "runtime.fence", "runtime.tagged"),
     ),

@@ -25,6 +25,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import Event, joins, talk_of
 from evennia_ai.core.hearing.perception import CHANNEL, PRIVATE, SPOKEN, Heard, Overheard, Source
 from evennia_ai.core.hearing.rate_limits import Admission
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.limits import LIMITS, Decision, LimitKind, denial_text
 from evennia_ai.core.settings.safety import Oversize
 from evennia_ai.core.text.cleaning import cut_at_sentence
@@ -32,7 +33,6 @@ from evennia_ai.core.text.words import counted, number
 from evennia_ai.errors import LimitReachedError, StaleEpochError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.messages.lines import literal
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import ability, names, state
 from evennia_ai.runtime.assistant import Assistant
 

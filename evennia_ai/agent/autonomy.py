@@ -9,6 +9,7 @@ from twisted.python.failure import Failure
 
 from evennia_ai.approvals import checkpoints, holding
 from evennia_ai.core.hearing.inbox import OWN, Event
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.turn import goals as tree
@@ -18,7 +19,6 @@ from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError, LimitReachedError, StaleEpochError
 from evennia_ai.memory import modes
 from evennia_ai.messages import outgoing
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import goals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 

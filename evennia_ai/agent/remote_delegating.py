@@ -29,6 +29,7 @@ from evennia_ai.agent import report_summary, turn_lifecycle
 from evennia_ai.agent.delegation_limits import extend, pass_limits
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.chain import CHAIN, HOPS
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.safety.prices import NANO, Price, cost_of
 from evennia_ai.core.text.cleaning import quote
@@ -37,7 +38,6 @@ from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import TokenUsage, Turn
 from evennia_ai.errors import CircuitOpenError, LimitReachedError, ToolError, ToolTimeoutError
 from evennia_ai.memory.consent import prompt_has_unstorable_words
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import remote_tasks

@@ -34,6 +34,7 @@ from evennia_ai.core.hearing.perception import (
 from evennia_ai.core.hearing.rate_limits import Admission
 from evennia_ai.core.hearing.rules import classify
 from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import person_audience
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.settings.safety import Oversize
@@ -41,7 +42,6 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, strip_control
 from evennia_ai.core.text.words import counted, number
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import MOST_HEARD, id_of, person_of
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import meets

@@ -11,11 +11,11 @@ from typing import Any
 
 from evennia_ai.approvals import store, telling
 from evennia_ai.core.hearing.inbox import NOTICE, Event
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.questions import Question
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import name_of

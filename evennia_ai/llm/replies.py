@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.prices import reported
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.reading import BeyondBoundsError, UnreadableError, read_json
@@ -95,7 +95,7 @@ def _finish_reason(value: object) -> str:
 
 def new_call_id() -> str:
     """A new unique id for a tool call."""
-    return f"c{secrets.token_hex(4)}"
+    return f"c{new_key(8)}"
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from evennia_ai.core.hearing.inbox import NOTICE, OWN, TASK, Event
 from evennia_ai.core.hearing.perception import CHANNEL
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory import knowledge
 from evennia_ai.core.memory.importance import heuristic
 from evennia_ai.core.memory.journal import cut_entry
@@ -28,7 +29,6 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory import indexing, profiles, talks
 from evennia_ai.memory.consent import audience_of
 from evennia_ai.memory_store import rows
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import names, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites

@@ -13,6 +13,7 @@ from typing import Any
 from django.db.models import Q
 
 from evennia_ai.core.hearing.inbox import OWN
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory import journal as core
 from evennia_ai.core.memory.forgetting import PersonNames
 from evennia_ai.core.memory.importance import LEAST, MOST, heuristic
@@ -49,7 +50,6 @@ from evennia_ai.memory.consent import (
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models.containing import containing
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.audience import sole_recipient

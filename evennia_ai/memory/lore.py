@@ -15,6 +15,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import QuerySet
 
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.lore_terms import (
     PLAIN,
     Lore,
@@ -35,7 +36,6 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.memory.lore_conditions import LoreMoment, moment_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime.assistant import Assistant
 
 # `_changes` only counts this process; changes by others are seen after this many seconds.

@@ -18,6 +18,7 @@ from evennia.typeclasses.tags import Tag
 from evennia_ai import audit
 from evennia_ai.a2a_client.agents import RemoteSpecialist
 from evennia_ai.core.hearing.inbox import OWN, TASK, Event
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.limits import LimitKind
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.turn.execution import ExecutionConfig
@@ -25,7 +26,6 @@ from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ToolError
 from evennia_ai.messages.incoming import find_being, id_of
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import audience, names, services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import task_waits

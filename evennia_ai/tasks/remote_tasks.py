@@ -18,11 +18,11 @@ from evennia.utils import logger
 from evennia_ai import audit
 from evennia_ai.a2a_client.agents import RemoteSpecialist
 from evennia_ai.core.hearing.chain import claimed_chain, claimed_hops
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.budget import start_of
 from evennia_ai.core.settings.budget import BudgetSpan
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.models import RemoteTask
-from evennia_ai.models.keys import new_key
 from evennia_ai.models.statements import select
 from evennia_ai.runtime import services
 from evennia_ai.runtime.assistant import Assistant, Clock

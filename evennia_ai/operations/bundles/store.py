@@ -10,10 +10,10 @@ from django.db import transaction
 
 from evennia_ai import emergency
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import Recollection
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations.bundles.parts import (
     OF_MEMORY,
     OF_PROFILE,

@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from twisted.internet.defer import Deferred, succeed
 
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import (
     WORLD,
     MemoryKind,
@@ -28,7 +29,6 @@ from evennia_ai.memory.forgetting import filter_of_person
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.models.containing import containing
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations.memory.rows import (
     MOST_AT_ONCE,
     Corrected,

@@ -24,6 +24,7 @@ from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import RUN_BY_HAND, Event
 from evennia_ai.core.hearing.perception import TRIGGER, Evidence, Heard, Source, Verdict
 from evennia_ai.core.hearing.trust import Basis
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.settings.schema import parse
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.text.words import counted
@@ -31,7 +32,6 @@ from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
 from evennia_ai.core.typed_objects import Being
 from evennia_ai.errors import StaleEpochError
 from evennia_ai.messages.incoming import id_of, person_of
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations.result import ProblemKind, Result, note
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.runtime import names, services, turns

@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred
 from evennia_ai import emergency, operations
 from evennia_ai.agent.compaction import compact_conversation_history
 from evennia_ai.approvals import checkpoints
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import WORLD, Recollection
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolSpec
 from evennia_ai.memory import indexing
@@ -24,7 +25,6 @@ from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.mem0_store import open_embedded
 from evennia_ai.memory_store.table import Table
 from evennia_ai.models import ModelCall, TracedMessage
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations.models.choosing import check_chosen
 from evennia_ai.operations.settings.changing import set_setting
 from evennia_ai.operations.tools.running import execute_tool

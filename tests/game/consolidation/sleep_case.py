@@ -5,11 +5,11 @@ from typing import Any
 from django.test.utils import override_settings
 
 from evennia_ai import consolidation
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
 from evennia_ai.memory import modes
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.game.consolidation.sleep_model import NightModel, kind_of
 from tests.game.listening import HearingTest

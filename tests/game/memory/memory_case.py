@@ -3,6 +3,7 @@
 from typing import Any
 
 from evennia_ai.core.hearing.inbox import Event
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import (
     WORLD,
     Recollection,
@@ -18,7 +19,6 @@ from evennia_ai.memory_store.mem0_store import Mem0Store, TableVectors
 from evennia_ai.memory_store.port import ByWords, Hit, MemoryQuery
 from evennia_ai.memory_store.table import Table
 from evennia_ai.messages.incoming import id_of, person_of
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
 from tests.game.support import GameTest
 

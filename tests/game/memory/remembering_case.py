@@ -8,13 +8,13 @@ from django.db import connection
 
 from evennia_ai import audit
 from evennia_ai.commands import AssistantCmdSet
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import Recollection, person_audience, place_audience
 from evennia_ai.memory import saving
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.messages import incoming
 from evennia_ai.models import EntityProfile, Memory
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services
 from tests.game.commands.ai_case import StaffCommandSet, StaffCommandTest
 

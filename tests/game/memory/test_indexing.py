@@ -6,13 +6,13 @@ from unittest import mock
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import Recollection, person_audience
 from evennia_ai.memory import indexing, saving
 from evennia_ai.memory.indexing import BATCH
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.port import MemoryQuery
 from evennia_ai.models import Memory, MemoryVector
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import services, state
 from tests.game.memory.memory_case import MemoryTest
 from tests.game.support import whispers

@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import DAY_SECONDS, Recollection
 from evennia_ai.memory import retention
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
-from evennia_ai.models.keys import new_key
 from evennia_ai.runtime import state
 from tests.game.memory.memory_case import MemoryTest
 

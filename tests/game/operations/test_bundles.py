@@ -35,6 +35,7 @@ from evennia_ai.commands import AssistantCmdSet, base, importing
 from evennia_ai.consolidation.consolidating import Batch
 from evennia_ai.core.cards.character_card import as_png, new_card
 from evennia_ai.core.hearing.rate_limits import HearingConfig
+from evennia_ai.core.keys import new_key
 from evennia_ai.core.memory.recollection import (
     NOBODY,
     WORLD,
@@ -48,7 +49,6 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.memory import arriving
 from evennia_ai.memory_store import rows
 from evennia_ai.models import CardFile, EntityProfile, Memory, RecordedEvent
-from evennia_ai.models.keys import new_key
 from evennia_ai.operations.assistants import leftovers, removing
 from evennia_ai.operations.bundles import file, store, writing
 from evennia_ai.operations.bundles import parts as bundle_parts

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from evennia_ai.models.keys import new_key
+from evennia_ai.core.keys import new_key
 
 MANY = 2_000
 
