@@ -147,8 +147,8 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     for row in TracedMessage.objects.filter(assistant=assistant, person=person):
         _forget_row(row)
     condition = Q()
-    for known in name.known:
-        condition |= Q(words__icontains=known) | Q(answer__icontains=known)
+    for form in name.written:
+        condition |= Q(words__icontains=form) | Q(answer__icontains=form)
     for row in TracedMessage.objects.filter(condition, assistant=assistant) if name.known else ():
         # The query finds parts of words as well; only whole names are hidden.
         words, answer = name.hidden(row.words), name.hidden(row.answer)

@@ -163,9 +163,9 @@ def _hide_in_memories(
         besides: the names without those of somebody else, by that person's id.
     """
     others, condition = rows.of(assistant).exclude(kind=MemoryKind.LORE), Q()
-    for known in name.known:
+    for form in name.written:
         # A substring match only narrows the rows; `hidden` replaces whole names.
-        condition |= Q(text__contains=known)
+        condition |= Q(text__contains=form)
     texts = others.filter(condition) if name.known else ()
     for memory in rows.values(texts):
         own = speaker_in(memory) if memory.person not in ("", person) else ""

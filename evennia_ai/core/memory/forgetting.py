@@ -1,15 +1,16 @@
 """Removal of a person from texts and history: their turns, names and overheard words.
 
-Names are matched as whole words, as they are written. Other people's words stay, with "somebody" in
-place of the name.
+Names are matched as whole words, as people write them: as they are, in capitals, and with the "s"
+of a German genitive. Other people's words stay, with "somebody" in place of the name.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from unicodedata import normalize
 
 from evennia_ai.core.memory.recollection import unmasked_id
 from evennia_ai.core.text.characters import as_word
@@ -19,6 +20,8 @@ from evennia_ai.core.turn.compaction import summary_message, summary_text
 from evennia_ai.core.turn.conversation import NAMED, OF, PRIVATE_TO, SAID_BY, Message, is_of
 
 SOMEBODY = "somebody"
+# "Al" and "Al" with an "s" are too often other words.
+_FEWEST_LETTERS = 3
 MEANWHILE = "Meanwhile you noticed:"
 SENTENCES = re.compile(
     rf"(?<=[{SENTENCE_ENDS}])[\"'”’)\]]*\s+|(?<=[{UNSPACED_ENDS}])|\n+"  # noqa: RUF001
@@ -35,15 +38,20 @@ class PersonNames:
 
     Args:
         names: all names of the person; empty ones are ignored.
+
+    Attributes:
+        written: the names in each form that is found, for a search in a database.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
         plain = {name.strip() for name in names if name.strip()}
-        # Quotation marks in a name are escaped where it is quoted. Longest first, or removing a
-        # short name would leave the rest of a longer one.
-        known = sorted({*plain, *(quote(each)[1:-1] for each in plain)}, key=len, reverse=True)
+        # Quotation marks in a name are escaped where it is quoted.
+        known = {*plain, *(quote(each)[1:-1] for each in plain)}
+        # Longest first, or removing a short name would leave the rest of a longer one.
+        forms = {form for each in known for form in _forms(each)}
+        self.written = sorted(forms, key=len, reverse=True)
         shown = sorted(map(name_as_data, plain), key=len, reverse=True)
-        self._any = _pattern("|".join(map(as_word, known)), known)
+        self._any = _pattern("|".join(map(as_word, self.written)), self.written)
         self._frame = _pattern(rf"(?im)^(?:{_alternatives(shown)}) {_SPEAKING}", shown)
         self._notice = _pattern(rf"(?m)^The game tells you of (?:{_alternatives(shown)}): ", shown)
         self._heard = _pattern(rf"^- (?:{_alternatives(shown)}) {_SPOKE}", shown)
@@ -75,6 +83,15 @@ class PersonNames:
     def hidden(self, text: str) -> str:
         """The text with "somebody" in place of the names."""
         return self._any.sub(SOMEBODY, text)
+
+
+def _forms(name: str) -> Iterator[str]:
+    for form in {name, normalize("NFC", name), normalize("NFD", name)}:
+        yield form
+        if len(name) >= _FEWEST_LETTERS:
+            yield form.upper()
+            if form[-1].isalpha():
+                yield f"{form}s"
 
 
 def _alternatives(names: Sequence[str]) -> str:

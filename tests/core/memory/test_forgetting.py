@@ -1,7 +1,8 @@
 """Removal of a person from texts, talk and summaries."""
 
 import json
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 
@@ -39,11 +40,13 @@ HERS, TOMS = "*#2", "*#3"
         pytest.param("Mira's cat, Mira.", "somebody's cat, somebody.", id="beside signs"),
         pytest.param("Mira of Greyport came", "somebody came", id="the longest one"),
         pytest.param("Miranda admires mira", "Miranda admires mira", id="whole and as written"),
+        pytest.param("MIRA! where is MIRA'S cat", "somebody! where is somebody'S cat", id="loud"),
+        pytest.param("Miras Katze und Mirasol", "somebody Katze und Mirasol", id="German genitive"),
         pytest.param('"Mira"', '"somebody"', id="in quotes"),
     ],
 )
 def test_hidden(text: str, hidden: str) -> None:
-    """Only whole words in the written case are names."""
+    """Only whole words, as people write a name."""
     assert hidden == MIRA.hidden(text)
     assert text == NOBODY.hidden(text)
     assert (hidden != text) is MIRA.is_in(text)
@@ -67,6 +70,18 @@ def test_hidden(text: str, hidden: str) -> None:
 )
 def test_hidden_where_no_spaces_are_between_words(name: str, text: str, hidden: str) -> None:
     assert hidden == PersonNames([name]).hidden(text)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("name", ["José", "JOSÉ"])
+def test_hidden_however_its_letters_are_composed(name: str, form: Literal["NFC", "NFD"]) -> None:
+    for stored in ("José", normalize("NFD", "José")):
+        assert "somebody came" == PersonNames([stored]).hidden(normalize(form, f"{name} came"))
+
+
+def test_a_short_name_is_found_only_as_it_is() -> None:
+    """With more letters or in capitals it is too often another word."""
+    assert "Als somebody kam: AL" == PersonNames(["Al"]).hidden("Als Al kam: AL")
 
 
 def test_names_are_no_patterns() -> None:
