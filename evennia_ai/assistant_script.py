@@ -27,6 +27,7 @@ from evennia_ai.agent import (
     queueing,
     requests,
     starting,
+    tracing,
     turn_lifecycle,
     warming,
 )
@@ -366,7 +367,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         inputs = await preparation.inputs_for_turn(self, client, turn)
         assessment = await preparation.assess_by_model(self, turn, metered)
         pattern = preparation.pattern_of(self, turn, inputs, assessment)
-        turn_lifecycle.note(self, turn, "may do", "; ".join(pattern.reasons))
+        tracing.note(self, turn, "may do", "; ".join(pattern.reasons))
         model = turn_model(self, turn, metered, inputs, preparation.counter_of(client))
         stop = await execute_react_loop(self, turn, model, pattern)
         if preparation.goes_on(pattern, stop):

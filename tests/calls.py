@@ -18,7 +18,12 @@ LAYERS = {
     "call": ("llm/", "budget/metering", "budget/spending"),
     "tool": ("engine/toolboxes", "tool_execution", "tools/"),
     "speak": ("messages/", "runtime/names", "tools/leaving", "tools/speech"),
-    "checkpoint": ("agent/turn_lifecycle", "runtime/state", "runtime/turns/"),
+    "checkpoint": (
+        "agent/turn_lifecycle",
+        "agent/turn_consequences",
+        "runtime/state",
+        "runtime/turns/",
+    ),
     "ledger": ("budget/ledger/",),
     "audit": ("audit/", "core/safety/audit_events", "agent/tracing", "core/turn/trace"),
     "memory": ("memory/", "memory_store/"),

@@ -25,7 +25,7 @@ from evennia_ai.a2a_client.protocol import (
     NoEntryError,
     RemoteStanding,
 )
-from evennia_ai.agent import report_summary, turn_lifecycle
+from evennia_ai.agent import report_summary, tracing
 from evennia_ai.agent.delegation_limits import extend, pass_limits
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.chain import CHAIN, HOPS
@@ -110,7 +110,7 @@ async def delegate_remotely(
 def _refuse_private(script: Assistant, turn: Turn, agent: RemoteSpecialist) -> None:
     is_secret = turn.held or prompt_has_unstorable_words(script, turn)
     if is_secret and not agent.remote.config.private:
-        turn_lifecycle.note(script, turn, "private words", f"{agent.name} was not asked")
+        tracing.note(script, turn, "private words", f"{agent.name} was not asked")
         raise ToolError(PRIVATE.format(name=agent.name))
 
 
@@ -387,4 +387,4 @@ def _note(payment: _MessagePayment, how: str) -> None:
     wait = payment.wait
     tokens, cost = (0, 0) if wait is None else (wait.row.tokens, wait.row.cost_nano)
     text = f"{payment.agent.name}: {how}; {number(tokens)} tokens, {money(cost / NANO)}"
-    turn_lifecycle.note(payment.script, payment.turn, "asked elsewhere", text)
+    tracing.note(payment.script, payment.turn, "asked elsewhere", text)

@@ -11,7 +11,7 @@ from typing import Any
 from twisted.internet.defer import TimeoutError as DeadlineError
 
 from evennia_ai import audit
-from evennia_ai.agent import preparation, turn_lifecycle
+from evennia_ai.agent import preparation, tracing
 from evennia_ai.budget.spending import MeteredClient
 from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.safety.limits import LimitKind
@@ -73,7 +73,7 @@ async def fit(script: Assistant, turn: Turn, task: str, report: str) -> str:
         note = f"(the rest of a report of {size} is cut, not summed up: {_why(error)})"
     details = {"characters": len(report), "is_summed_up": summed_up > 0, "summed_up": summed_up}
     audit.record("report_shortened", script, **details)
-    turn_lifecycle.note(script, turn, "shortened a report", note.strip("()"))
+    tracing.note(script, turn, "shortened a report", note.strip("()"))
     return f"{cut_at_sentence(shown, LONGEST_RESULT - LONGEST_NOTE)}\n{note}"
 
 

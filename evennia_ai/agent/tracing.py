@@ -59,6 +59,13 @@ def _has_table() -> bool:
     return True
 
 
+def note(script: Assistant, turn: Turn, step: str, detail: str = "") -> None:
+    """Add a step to the decision traces of a turn's messages."""
+    is_private = turn.is_private or turn.event.face in turn.asides.values()
+    numbers = [event.number for event in turn.events]
+    script.work.decisions.note(numbers, step, detail, is_private=is_private)
+
+
 def of_turn(script: Assistant, turn: Turn, stop: Stop, answer: str) -> ExtraWrites | None:
     """Return the writing of an ended turn's trace, for the caller's transaction.
 

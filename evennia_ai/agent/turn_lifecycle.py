@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from evennia.utils import logger
 
-from evennia_ai import audit
-from evennia_ai.agent import cap_notices, outages, queueing, tracing
+from evennia_ai.agent import cap_notices, outages, queueing, tracing, turn_consequences
 from evennia_ai.agent.failure_notices import (
     UNHEARD,
     cooling_line,
@@ -19,30 +17,24 @@ from evennia_ai.agent.failure_notices import (
     spent_line,
     whether,
 )
+from evennia_ai.agent.turn_consequences import asker_name, most_errors
 from evennia_ai.approvals import holding
-from evennia_ai.approvals.people import is_assistant
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.audience import WAYS, may_leave
-from evennia_ai.core.hearing.chain import is_of_chain
-from evennia_ai.core.hearing.inbox import OWN, SAVED_TURN, TASK, Event, Stored, talk_of
+from evennia_ai.core.hearing.inbox import OWN, SAVED_TURN, TASK, Stored, talk_of
 from evennia_ai.core.hearing.perception import SPOKEN, Source
 from evennia_ai.core.safety import notices
-from evennia_ai.core.safety.cooling import NOBODY, Consequences, Ended, in_words
-from evennia_ai.core.safety.limits import LIMITS, LimitKind
-from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.safety.cooling import Consequences
 from evennia_ai.core.turn.conversation import last_act, split_private_calls
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.emergency import trigger_emergency_stop
 from evennia_ai.errors import (
     ConfigurationError,
     LedgerAwayError,
-    LimitReachedError,
     NobodyListensError,
 )
 from evennia_ai.memory import episodes
 from evennia_ai.memory.consent import has_unstorable_words, is_any_unstorable
-from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import signals, state, turns
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.state import ExtraWrites
@@ -70,7 +62,7 @@ def take(script: Assistant) -> Turn | float | None:
         aside.set_aside(script)
     # Before other messages: a person has just answered the question about this turn.
     if turn := holding.take_back(script):
-        note(script, turn, "goes on", "after the question about it")
+        tracing.note(script, turn, "goes on", "after the question about it")
         return turn
     stored, wait = queueing.next_due(script)
     if stored is None:
@@ -86,20 +78,13 @@ def _begin(script: Assistant, stored: Stored, most: int) -> Turn:
         return _note_resumed(script, aside.resume(script, stored))
     turn = turns.load(script, stored, most)
     count = len(turn.events)
-    note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
+    tracing.note(script, turn, "taken", f"with {count} messages at once" if count > 1 else "")
     return turn
 
 
 def _note_resumed(script: Assistant, turn: Turn) -> Turn:
-    note(script, turn, "taken up again", f"after {turn.iterations} steps")
+    tracing.note(script, turn, "taken up again", f"after {turn.iterations} steps")
     return turn
-
-
-def note(script: Assistant, turn: Turn, step: str, detail: str = "") -> None:
-    """Add a step to the decision traces of a turn's messages."""
-    is_private = turn.is_private or turn.event.face in turn.asides.values()
-    numbers = [event.number for event in turn.events]
-    script.work.decisions.note(numbers, step, detail, is_private=is_private)
 
 
 def close(script: Assistant, turn: Turn, stop: Stop) -> None:
@@ -113,7 +98,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
         return
     work.in_flight = None
     # Judged before it is stored, so that errors, cooling and the turn's end are one write.
-    judged, also = _judge(script, turn, stop)
+    judged, also = turn_consequences.judge(script, turn, stop)
     # Asked at the end: a person may have withdrawn consent while the model thought.
     turn.is_unkept = has_unstorable_words(script, turn)
     turn.is_overheard_unkept = turn.is_unkept and not is_any_unstorable(script, turn)
@@ -128,7 +113,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     remembered.index()
     tracing.tidy(script)
     for notice in turn.notices:
-        note(script, turn, "went another way", notice)
+        tracing.note(script, turn, "went another way", notice)
     if turn.event.kind == OWN:
         work.autonomy.end(did_something=not stop.is_failure and stop.reason is not StopReason.NOOP)
     if turn.iterations and not stop.trouble:
@@ -140,7 +125,7 @@ def close(script: Assistant, turn: Turn, stop: Stop) -> None:
     # After the sender of this turn was told, so that nobody is told twice.
     empty_queue(script, turn, stop)
     # Last: a lockout rejects everything that waits, and this turn has to be closed by then.
-    _apply_consequences(script, turn, stop, judged)
+    turn_consequences.apply(script, turn, stop, judged)
 
 
 def _all_of(*writes: ExtraWrites | None) -> ExtraWrites | None:
@@ -184,7 +169,7 @@ def fail(script: Assistant, turn: Turn, error: Exception) -> None:
         try:
             close(script, turn, stop)
         except outages.DATABASE_ERRORS:
-            note(script, turn, "cut off", "its end could not be stored")
+            tracing.note(script, turn, "cut off", "its end could not be stored")
             # Who has an answer already must not be told that none will come.
             if not turn.effects:
                 notify_failure(script, turn.event)
@@ -207,7 +192,7 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
         error: what ended it. After a NobodyListensError, meaning that nobody can hear the answer,
             its events go back to waiting unless their moment has passed for good.
     """
-    work, name = script.work, _waiting(turn)
+    work, name = script.work, asker_name(turn)
     work.extensions.end(turn.scope)
     remote_tasks.give_up_all(script, turn.scope)
     # A void turn was settled by whoever voided it; its events must not wait again.
@@ -222,7 +207,7 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     else:
         task_waits.fail(turn.event, UNHEARD)
         then = "it was dropped" if is_over else "it was given up"
-    note(script, turn, "broke off", f"{name} had left; nobody was told, and {then}")
+    tracing.note(script, turn, "broke off", f"{name} had left; nobody was told, and {then}")
     logger.log_info(
         f"[assistant] {script.key}: {name} had left before the answer; nobody was told, and {then}"
     )
@@ -230,14 +215,14 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
 
 def _cut_off(script: Assistant, turn: Turn, why: str) -> None:
     turns.cut_off(script, turn)
-    note(script, turn, "cut off", why)
+    tracing.note(script, turn, "cut off", why)
     tracing.keep_stopped(script, turn)
 
 
 def _note_answer(script: Assistant, turn: Turn, stop: Stop) -> None:
     work = script.work
     is_silent = stop.reason is StopReason.NOOP
-    note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
+    tracing.note(script, turn, "silent by choice" if is_silent else "answered", _last_act(turn))
     if stop.limit is not None:
         facts = str(script.obj.key), turn.event.sender_name, stop.limit, stop.detail
         cap_notices.tell(script, stop.limit, partial(notices.reached, *facts))
@@ -259,7 +244,7 @@ def pause(script: Assistant, turn: Turn, stop: Stop) -> None:
         return
     script.work.in_flight = None
     turns.pause(script, turn, stop)
-    note(script, turn, "goes on with the next beat", _last_act(turn))
+    tracing.note(script, turn, "goes on with the next beat", _last_act(turn))
 
 
 def _last_act(turn: Turn) -> str:
@@ -284,11 +269,11 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     line = cooling_line(judged.cools) if judged.cools else spent_line(stop, now)
     is_told = notify_failure(script, turn.event, _why(stop), line=line)
     ending = "was waiting" if turn.event.kind == OWN else whether(is_told)
-    note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {ending}")
+    tracing.note(script, turn, f"failed: {stop.reason.value}", f"{stop.detail}; {ending}")
     if stop.trouble:
-        outages.on_model_failed(script, stop, f"{_waiting(turn)} {ending}")
+        outages.on_model_failed(script, stop, f"{asker_name(turn)} {ending}")
         return
-    errors, limit = judged.errors, _most_errors(script)
+    errors, limit = judged.errors, most_errors(script)
     # What locks nobody must not be told as one more step on the way to it.
     counts = errors and stop.is_counted and stop.may_lock
     counted = f"{errors} of {limit} errors in a row" if counts else "it locks nobody"
@@ -298,103 +283,6 @@ def _report(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> 
     cap_notices.tell(script, stop.limit, partial(notices.failed, *facts))
 
 
-def _waiting(turn: Turn) -> str:
-    return turn.event.sender_name or "Nobody"
-
-
-def _apply_consequences(script: Assistant, turn: Turn, stop: Stop, judged: Consequences) -> None:
-    """Lock the assistant, or make the sender wait, where the end of a turn calls for it."""
-    if judged.locks is not None:
-        why = _cause_to_lock(script, turn, stop)[1]
-        why = why or f"Maximum consecutive errors reached ({judged.errors})"
-        people = " and ".join(map(incoming.key_of, judged.people))
-        whom = f", for {people}" if len(judged.people) > 1 else ""
-        trigger_emergency_stop(script, f"{why.rstrip('.')}{whom}", cause=judged.locks)
-    elif judged.cools:
-        _cool_off(script, turn, stop, judged.cools)
-
-
-def _cool_off(script: Assistant, turn: Turn, stop: Stop, seconds: float) -> None:
-    """Tell everybody concerned that a person has to wait."""
-    name, account, wait = _waiting(turn), incoming.key_of(turn.event.person), in_words(seconds)
-    whom = name if account == name else f"{name} ({account})"
-    cause = _cause_to_lock(script, turn, stop)[0]
-    note(script, turn, "cools off", f"{name} has to wait {wait}")
-    details = {"person": turn.event.person, "seconds": round(seconds)}
-    audit.record("cooled_off", script, cause=cause or stop.reason.value, **details)
-    if not stop.is_failure and turn.event.kind != TASK:
-        notify_failure(script, turn.event, line=cooling_line(seconds))
-    outgoing.alert_staff(notices.cools(str(script.obj.key), whom, wait, stop))
-
-
-def _judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dict[str, Any]]:
-    """Judge the end of a turn. Returns that and the values to be stored with it."""
-    blame, now = script.work.blame, script.clock.seconds()
-    config, event = state.safety_config(script).cooling, turn.event
-    # The stored count leads: staff may have set it by hand.
-    blame.recall(int(state.read(script, "consecutive_errors")))
-    cause, _, is_shared = _cause_to_lock(script, turn, stop)
-    if not (stop.is_failure or cause or blame.run or event.person in blame.people):
-        return Consequences(0), {}
-    # Otherwise anybody could lock it: ask something long, walk off, and repeat.
-    is_theirs = stop.reason is StopReason.MAX_ITERATIONS and _is_gone(script, event)
-    # Without a location it fails for everybody alike.
-    is_nobodys = stop.is_of_service or event.kind == OWN or script.obj.location is None
-    ending = Ended(
-        person=NOBODY if is_nobodys else event.person,
-        is_failure=stop.is_failure,
-        is_counted=stop.is_counted and not is_theirs,
-        cause=cause,
-        is_shared=is_shared,
-        may_lock=stop.may_lock,
-        is_person=not (event.person and _is_assistant(event.person)),
-    )
-    judged = blame.judge(ending, now, config, _most_errors(script))
-    stored = blame.as_stored(now, config)
-    return judged, {} if stored == state.read(script, "cooling") else {"cooling": stored}
-
-
-def _is_assistant(person: str) -> bool:
-    being = incoming.find_being(person)
-    return being is not None and is_assistant(being)
-
-
-def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | None, str, bool]:
-    """The cause for which an assistant would have to be locked, the gravest first.
-
-    Returns:
-        The cause, or None; the same in words; and whether it concerns everybody, not only the
-        sender. Walking off in the middle of an answer locks nobody, nor does a player's own empty
-        account.
-    """
-    if stop.halt is not None and not _is_gone(script, turn.event):
-        return stop.halt.cause, stop.halt.detail, False
-    if stop.limit is None or not _locks(stop.limit):
-        return None, "", False
-    is_shared = stop.limit.kind == LimitKind.TOKENS_TOTAL
-    # Only one player's account is empty; the others may still talk to it.
-    if is_shared and stop.limit.scope.startswith(PLAYER_SCOPE):
-        return None, "", False
-    cause = Cause.LOOP if stop.limit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET
-    return cause, stop.detail, is_shared
-
-
-def _locks(hit: LimitReachedError) -> bool:
-    """True where a limit locks; a limit of a whole chain is not the fault of its last assistant."""
-    return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
-
-
-def _most_errors(script: Assistant) -> int:
-    return int(state.read(script, "max_consecutive_errors"))
-
-
 def _why(stop: Stop) -> str:
     """The reason there is no report, as far as another assistant may know it."""
     return f"limit {stop.limit.kind}" if stop.limit else stop.reason.text
-
-
-def _is_gone(script: Assistant, event: Event) -> bool:
-    """True where the sender left or muted the assistant, so that no answer could reach them."""
-    if event.kind in (OWN, TASK):
-        return False
-    return event.person in script.work.muted or not delegations.is_awaited(script, event)
