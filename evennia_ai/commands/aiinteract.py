@@ -12,7 +12,7 @@ from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.settings import changing
 from evennia_ai.operations.times import clock_of
 from evennia_ai.operations.turns import explaining
-from evennia_ai.operations.turns.traces import NOBODY
+from evennia_ai.operations.turns.sentences import NOBODY
 
 SWITCHES = {"on": True, "off": False}
 TEST = "test"

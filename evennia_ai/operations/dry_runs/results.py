@@ -13,7 +13,8 @@ from evennia_ai.operations.dry_runs.turn import DryTurn
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.turns.explaining import row_of
 from evennia_ai.operations.turns.recorded import Recorded, seen
-from evennia_ai.operations.turns.traces import HeardRow, cost_of
+from evennia_ai.operations.turns.sentences import cost_of
+from evennia_ai.operations.turns.traces import HeardRow
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tools.registry import SPECS
 

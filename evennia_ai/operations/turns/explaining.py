@@ -29,7 +29,8 @@ from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import as_shown, in_the_game, iso
 from evennia_ai.operations.turns import traces
-from evennia_ai.operations.turns.traces import NOBODY, HeardRow, Step, cost_of, listed, sentence
+from evennia_ai.operations.turns.sentences import NOBODY, cost_of, listed, sentence
+from evennia_ai.operations.turns.traces import HeardRow, Step
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import name_before

@@ -25,6 +25,7 @@ from evennia_ai.operations.times import WHEN, Span, as_shown, span_of
 from evennia_ai.operations.turns import explaining, traces
 from evennia_ai.operations.turns.explaining import row_of
 from evennia_ai.operations.turns.recorded import Recorded, seen
+from evennia_ai.operations.turns.sentences import NOBODY
 from evennia_ai.runtime.rights import name_before
 
 MOST_LIVE = 5
@@ -229,7 +230,7 @@ def _line(row: Any, own: set[int]) -> Line:
     return Line(
         row["number"],
         as_shown(row["at_seconds"]),
-        row["sender"] or traces.NOBODY,
+        row["sender"] or NOBODY,
         row["source"],
         row["text"],
         row.get("answer", ""),

@@ -16,7 +16,7 @@ from evennia_ai.operations.monitoring.status import Glance, Status
 from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.rights.acts import for_all_allowed
 from evennia_ai.operations.times import as_shown
-from evennia_ai.operations.turns.traces import brief
+from evennia_ai.operations.turns.sentences import brief
 from evennia_ai.runtime.rights import name_before
 from evennia_ai.web.pages.money import cap_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit

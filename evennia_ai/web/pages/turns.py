@@ -16,7 +16,8 @@ from evennia_ai.operations.result import ProblemKind
 from evennia_ai.operations.turns import latest
 from evennia_ai.operations.turns.latest import OUTCOMES, Sought
 from evennia_ai.operations.turns.recorded import Recorded
-from evennia_ai.operations.turns.traces import NOBODY, Traced, cost_of
+from evennia_ai.operations.turns.sentences import NOBODY, cost_of
+from evennia_ai.operations.turns.traces import Traced
 from evennia_ai.web.forms import asked_number
 from evennia_ai.web.rows import ONE, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream

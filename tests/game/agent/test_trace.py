@@ -14,7 +14,8 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.models import TracedMessage
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import span_of
-from evennia_ai.operations.turns.traces import cost_of, row_of
+from evennia_ai.operations.turns.sentences import cost_of
+from evennia_ai.operations.turns.traces import row_of
 from tests.game.listening import HearingTest
 from tests.game.support import calls, pump, says, whispers
 
