@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from evennia_ai.core.turn.conversation import Message, call_message, result_mess
 from evennia_ai.core.turn.react import Done, Stop, StopReason, objection, reason_of, repetition
 from evennia_ai.core.turn.speech import spoken_call
 from evennia_ai.core.turn.tokens import ADVICE, Advisory, advise
-from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolResult, ToolSpec, offered_name
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.bounds import Bounds
 from evennia_ai.engine.ports import Ports, Prompt, Reply
@@ -55,6 +55,7 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             if _shorten(turn, error):
                 continue
             return _stopped_by(error, prompt)
+        reply = _with_offered_names(reply, specs)
         calls = _calls_of(reply, turn)
         refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
         if not calls or (refusal and turn.has_recited):  # a recital is refused only once
@@ -78,6 +79,14 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
         ports.checkpoint_store.checkpoint(turn)
     steps = f"{turn.iterations} steps without an answer"
     return Stop(StopReason.MAX_ITERATIONS, _shown(turn, turn.problem) or steps)
+
+
+def _with_offered_names(reply: Reply, specs: Collection[str]) -> Reply:
+    """The reply with each tool named as it was offered, though the model wrote "Look-At"."""
+    if not [call for call in reply.tool_calls if call.name not in specs]:
+        return reply
+    calls = (replace(call, name=offered_name(call.name, specs)) for call in reply.tool_calls)
+    return replace(reply, tool_calls=tuple(calls))
 
 
 def _calls_of(reply: Reply, turn: Turn) -> Sequence[ToolCall]:

@@ -242,6 +242,13 @@ def test_mere_talk(is_talk: bool, answers: list[Reply]) -> None:
     assert is_talk is stage.turn.is_talk
 
 
+@pytest.mark.parametrize("name", ["WHISPER", "Whisper"])
+def test_a_tool_is_known_in_any_case(name: str) -> None:
+    stage = Stage(reply(replace(HELLO, name=name)))
+    assert "terminal_tool" == stage.play().reason
+    assert HELLO.name == stage.turn.said[1]["tool_calls"][0]["function"]["name"]
+
+
 def test_plain_text_to_a_page_needs_the_tool() -> None:
     """An answer by a tool that is not on offer is refused like any unknown tool."""
     stage = Stage(reply(content="Hello."), reply(HELLO), source="page")

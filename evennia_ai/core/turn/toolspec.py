@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -150,3 +150,18 @@ class ToolResult:
         if advisory:
             content["advisory"] = advisory
         return _JSON.encode(content)
+
+
+def offered_name(name: str, offered: Collection[str]) -> str:
+    """The name of a tool as it is offered, for one in other case or with other signs for "_".
+
+    Returns:
+        The name as given if it is offered, or if no other is meant.
+    """
+    if name in offered:
+        return name
+    return {_folded(each): each for each in offered}.get(_folded(name), name)
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult
+from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, offered_name
 from tests.core.samples import ANY_TEXT, make_spec
 
 
@@ -71,3 +71,17 @@ def test_calls_share_nothing() -> None:
     first, second = ToolCall("c1", "look"), ToolCall("c1", "look")
     assert first == second
     assert first.arguments is not second.arguments
+
+
+@pytest.mark.parametrize(
+    ("name", "offered"),
+    [
+        pytest.param("look_at", "look_at", id="as offered"),
+        pytest.param("Look-At", "look_at", id="case and dash"),
+        pytest.param("look at", "look_at", id="a space"),
+        pytest.param("Say", "Say", id="an offered one in this case"),
+        pytest.param("lookat", "lookat", id="another word"),
+    ],
+)
+def test_offered_name(name: str, offered: str) -> None:
+    assert offered == offered_name(name, ("look_at", "say", "Say"))
