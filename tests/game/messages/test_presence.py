@@ -7,7 +7,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from tests.game.people import AttentivePerson
-from tests.game.support import NOT_A_COMPLETION, GameTest, pump, says, whispers
+from tests.game.support import NOT_A_COMPLETION, GameTest, pump, whispers
 
 DEAF = "Ada does not seem to hear you."
 SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
