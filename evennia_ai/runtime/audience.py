@@ -100,9 +100,9 @@ def is_there(body: GameObject, event: Event, asker: GameObject | None) -> bool:
         return True  # relayed from outside the game, where nobody can be looked for
     if asker is None or (event.person.startswith("*") and not is_online(asker)):
         return False
-    place = body.location
-    if event.source in ELSEWHERE or place is None:
+    if event.source in ELSEWHERE:
         return True
+    place = body.location
     where = getattr(asker, "location", None)  # an account is in no place
     if where is not None and (where is place or where == place):
         return True

@@ -22,6 +22,7 @@ from evennia_ai.tools.registry import tool
 # Characters of a description, and names in a list.
 MOST_SEEN = 1500
 MOST_NAMED = 20
+_ITSELF = ("me", "self", "myself", "yourself")
 # Builders see "(#12)" after names; the model must not.
 _NUMBER = re.compile(r"\(#\d+\)")
 _BY_NUMBER = attrgetter("id")
@@ -136,6 +137,8 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
     room = room_of(character)
     if name.strip().casefold() in ("here", "room", "the room"):
         return room
+    if _wanted(name) in _ITSELF:
+        return character
     # The speaker is the most likely target, and is here even if invisible, as in a dark room.
     asking: list[GameObject] = [being for being in room.contents if f"#{being.id}" == preferred_id]
     if asking and names_of(asking[0], character)[0] == _wanted(name):

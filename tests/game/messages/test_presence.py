@@ -7,7 +7,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state
 from tests.game.people import AttentivePerson
-from tests.game.support import NOT_A_COMPLETION, GameTest, pump, says, whispers
+from tests.game.support import NOT_A_COMPLETION, GameTest, pump, whispers
 
 DEAF = "Ada does not seem to hear you."
 SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
@@ -120,14 +120,21 @@ class TestGone(GameTest):
         self.ask("whisper Ada = hello", whispers("Hello."))
         assert ['Ada whispers: "Hello."'] == self.tom.heard_from(self.ada)
 
-    def test_an_assistant_without_a_place_cannot_be_heard(self) -> None:
-        self.type(self.tom, "whisper Ada = hello")
-        self.ada.location = None
-        self.clock.advance(2)
-        self.model.answers.extend([whispers("Hello.")] * 4)
-        self.model_answers(says("Hello."))
-        assert [SORRY] == self.tom.heard_from(self.ada)
-        assert "you are nowhere" in self.prompt(1)
+    def test_the_answer_of_an_assistant_without_a_place_waits_until_it_has_one(self) -> None:
+        """Rooms of Evennia's wilderness lose what is in them while no player is there."""
+        for line in ("whisper Ada = hello", "say Ada, hello"):
+            with self.subTest(line):
+                self.type(self.tom, line)
+                self.ada.location = None
+                self.clock.advance(2)
+                self.model_answers(completion("Hello."))
+                assert [] == self.tom.heard_from(self.ada)
+                assert (1, "") == (len(self.waiting()), self.ada_script.silence)
+                self.ada.location = self.room1
+                self.model.answers.append(completion("Hello."))
+                self.fire_timer(1)
+                assert "Hello." in self.tom.heard_from(self.ada)[-1]
+                self.tom.ndb.messages = []
 
     def test_of_two_namesakes_the_asker_is_answered(self) -> None:
         other = create_object("tests.game.people.Person", key="Tom", location=self.room1)

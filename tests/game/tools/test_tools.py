@@ -119,6 +119,8 @@ class TestLook(ToolTest):
         assert "A red room." in self.told("look", target="here")
         self.obj1.db.desc = "It glows."
         assert "It glows." in self.told("look", target="obj")
+        for target in ("me", "Yourself"):
+            assert self.told("look", target=target).startswith("Ada")
 
     def test_a_long_description_is_cut(self) -> None:
         """A builder's novel must not fill the context."""
