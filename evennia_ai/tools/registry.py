@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import re
+import sys
 import traceback
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from functools import partial
@@ -16,7 +17,7 @@ from evennia_ai.core.turn.signatures import INJECTED
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.tools.base import FunctionTool, Tool, When
-from evennia_ai.tools.validator import schema_problem
+from evennia_ai.tools.validator import schema_problem, stray_argument
 
 BUILT_IN = tuple(
     f"evennia_ai.tools.{name}"
@@ -47,6 +48,8 @@ TOOL_REGISTRY: dict[str, Tool] = {}
 # Modules that could not be imported, with the reason. The game runs without their tools.
 BROKEN: dict[str, str] = {}
 REGISTRY = TOOL_REGISTRY
+# By tool: its place in its module, and the import of the module that registered it.
+_ORIGINS: dict[str, tuple[object, object]] = {}
 
 Made = TypeVar("Made", bound="Tool | type[Tool]")
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -83,7 +86,7 @@ def _problem(spec: ToolSpec) -> str:
     """The problem of a spec, or ""."""
     if not spec.description.strip():
         return "it needs a description: the model reads it"
-    if problem := schema_problem(spec.parameters):
+    if problem := schema_problem(spec.parameters) or stray_argument(spec.parameters):
         return f"its parameters are not a JSON schema of an object: {problem}"
     if taken := RESERVED.intersection(spec.parameters.get("properties", {})):
         return f"an argument cannot be called {', '.join(sorted(taken))}: the game gives that"
@@ -127,8 +130,7 @@ def _check(made: Tool) -> None:
             "z, digits, _ and -"
         )
     known = TOOL_REGISTRY.get(made.name)
-    # The same module may be reloaded.
-    if known is not None and known.module != made.module:
+    if known is not None and _is_another(made, known):
         raise ConfigurationError(
             f"two tools are named {made.name!r}: one in {known.module}, "
             f"one in {made.module}; rename one of them"
@@ -141,15 +143,36 @@ def _check(made: Tool) -> None:
         raise ConfigurationError(f"tool {made.name!r} of {made.module}: {problem}")
 
 
+def _is_another(made: Tool, known: Tool) -> bool:
+    """False if a module that was imported anew registers its tool again."""
+    if made.module != known.module:
+        return True
+    place, module = _ORIGINS.get(known.name, (None, None))
+    now_at, now_in = _origin_of(made)
+    return place != now_at and module is now_in
+
+
+def _origin_of(made: Tool) -> tuple[object, object]:
+    code = getattr(getattr(made, "function", None), "__code__", None)
+    place = type(made).__qualname__ if code is None else code.co_firstlineno
+    # Each import of a module, also by importlib.reload, makes another `__spec__`.
+    return place, getattr(sys.modules.get(made.module), "__spec__", None)
+
+
 def register(made: Made) -> Made:
     """Register a tool: an instance, or, as a decorator, a class without constructor arguments.
 
     Raises:
-        ConfigurationError: the tool is invalid, or another module has one of that name.
+        ConfigurationError: the tool is invalid, or there is another one of that name.
     """
     ready = made() if isinstance(made, type) else made
+    if not isinstance(ready, Tool):
+        raise ConfigurationError(
+            f"@register is for classes based on Tool, not for {made!r}; for a function, use @tool"
+        )
     _check(ready)
     TOOL_REGISTRY[ready.name] = ready
+    _ORIGINS[ready.name] = _origin_of(ready)
     return made
 
 
@@ -206,6 +229,10 @@ def tool(
 
 
 def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Function:
+    if isinstance(function, type):
+        raise ConfigurationError(
+            f"@tool is for functions; for the class {function.__name__}, use @register"
+        )
     if unknown := sorted(options.keys() - ToolOptions.__annotations__.keys()):
         known = ", ".join(ToolOptions.__annotations__)
         raise ConfigurationError(

@@ -192,6 +192,14 @@ def schema_problem(schema: object) -> str:
     return "" if kind == "object" else f'its type must be "object", not {json.dumps(kind)}'
 
 
+def stray_argument(schema: Mapping[str, Any]) -> str:
+    """The problem of a game's schema with arguments beside its keywords, or ""."""
+    known = (*Draft202012Validator.VALIDATORS, "$defs", "definitions")
+    strays = [name for name, value in schema.items() if isinstance(value, dict)]
+    stray = next((name for name in strays if name not in known), "")
+    return f'{stray!r} belongs below "properties"' if stray else ""
+
+
 def find_error(validator: Validator, value: object) -> ValidationError | None:
     """The most relevant error of a value, or None.
 

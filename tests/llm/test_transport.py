@@ -369,6 +369,12 @@ def test_without_certificates_nothing_is_sent(
     assert (True, False) == (caught.value.retryable, caught.value.was_sent)
 
 
+def test_https_to_a_plain_server_is_told_in_words(make: Make, post: Any, model: FakeModel) -> None:
+    """OpenSSL calls it WRONG_VERSION_NUMBER."""
+    with pytest.raises(ModelConnectionError, match=r"does not speak https; .*write http://$"):
+        post(make(model.base_url.replace("http:", "https:")))
+
+
 @pytest.mark.parametrize("location", ["http://[broken/", "http:///nowhere", "ftp://model.test/"])
 def test_what_is_sent_elsewhere_in_vain_was_sent(make: Make, post: Any, location: str) -> None:
     """The service that redirects has read the request by then."""

