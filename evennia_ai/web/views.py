@@ -14,13 +14,14 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.middleware.csrf import get_token
+from django.middleware.csrf import CsrfViewMiddleware, get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix, set_script_prefix
+from django.utils.decorators import decorator_from_middleware
 from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.csrf import csrf_exempt
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
@@ -56,6 +57,7 @@ FALLBACK_PAGE = "mine"
 # Characters; messages are sent in a cookie, in which little fits beside a login. There letters
 # outside of ASCII are escaped, and what does not fit would be lost, as sessions are only read.
 LONGEST_MESSAGE, LONGEST_ESCAPED = 1000, 2500
+NOT_FROM_HERE = "Nothing is done: the form has no valid token of this site. Open its page again."
 
 
 class PageRefusedError(Exception):
@@ -267,14 +269,19 @@ def _address(page: Page, path: Mapping[str, object]) -> str:
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Wrap a view: anonymous visitors go to the login page, and errors become pages."""
+
+    def enter(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            return serve(request, **path)
+        return _unsent(request) if request.method == "POST" else _to_the_login(request)
+
     # CSRF is checked by the decorator: the middleware's error page would not have our headers. Its
     # errors become pages too, as it is the first to read the form, which may be too large.
-    checked = csrf_protect(serve)
+    checked = decorator_from_middleware(_TokenCheck)(enter)
 
     def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
         try:
-            is_known = request.user.is_authenticated
-            response = checked(request, **path) if is_known else _to_the_login(request)
+            response = checked(request, **path)
         except Exception as error:  # an error page of ours says what is wrong
             response = _error_page(request, error)
         for name, text in HEADERS.items():
@@ -286,6 +293,36 @@ def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseB
         csrf_exempt(never_cache(guarded))
     )
     return view
+
+
+class _TokenCheck(CsrfViewMiddleware):
+    """Django's check of a form's token, with pages of ours."""
+
+    def _reject(self, request: HttpRequest, reason: str) -> HttpResponse:
+        # A login renews the token. A browser names the page's own site; another site's form is
+        # not shown, as a visitor might send it from here.
+        if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
+            return _unsent(request)
+        if not request.user.is_authenticated:
+            return _to_the_login(request)
+        return _error_page(request, PageRefusedError(Result.forbidden(NOT_FROM_HERE)))
+
+
+def _unsent(request: HttpRequest) -> HttpResponse:
+    """A page that keeps a form for which a login is missing, or was renewed."""
+    is_known = request.user.is_authenticated
+    context = {
+        "page_title": "Not sent",
+        "login": "" if is_known else _to_the_login(request)["Location"],
+        "fields": [
+            (name, text)
+            for name, texts in request.POST.lists()
+            for text in texts
+            if name != "csrfmiddlewaretoken"
+        ],
+        "files": list(request.FILES),
+    }
+    return HttpResponse(_render(request, "unsent", context), status=HTTPStatus.FORBIDDEN)
 
 
 def _to_the_login(request: HttpRequest) -> HttpResponse:
