@@ -11,7 +11,7 @@ from django.urls import reverse, set_script_prefix
 
 from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
-from evennia_ai.web.menu import PAGES
+from evennia_ai.web.menu import MOST_IN_SIGHT, PAGES
 from evennia_ai.web.views import POLICY
 from tests.game.messages.rp_world import RoleGolem
 from tests.game.support import says
@@ -87,6 +87,16 @@ class PagesTest(WebTest):
             assert (status, POLICY) == (refused.status_code, refused["Content-Security-Policy"])
             assert "workbench" in text_of(refused)
         assert 400 == client.post(self.address("create"), {**token, "key": ""}).status_code
+
+    def test_the_list_of_many_assistants_is_closed(self) -> None:
+        """On a phone it would fill several screens before each page."""
+        menu = '<nav aria-label="Assistants">'
+        for count, is_closed in ((MOST_IN_SIGHT, False), (MOST_IN_SIGHT + 1, True)):
+            while len(operations.list_assistants()) < count:
+                self.make(f"Brass{len(operations.list_assistants())}")
+            shown = self.get("questions").content.decode().partition(menu)[2].partition("</nav>")[0]
+            assert is_closed is shown.strip().startswith("<details><summary>")
+            assert count == shown.count("<li>")
 
     def test_a_visit_writes_no_session(self) -> None:
         client = self.client_of("owner")
