@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from http import HTTPStatus
 from itertools import accumulate
 from json import dumps
@@ -40,6 +41,7 @@ from evennia_ai.runtime.web_requests import (
 )
 from evennia_ai.web.menu import BY_NAME, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
+from evennia_ai.web.sending import do_once, is_from_here, unsent_shown
 
 # Only our own files: even if a text of a player or a model were not escaped, no script would run.
 POLICY = (
@@ -99,11 +101,14 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
         if request.method != "POST":
             return redirect(_address(page, path))
 
-        def do(visit: Visit) -> Any:
+        def press(visit: Visit) -> Any:
             outcome = action.do(visit)
             if isinstance(outcome, Deferred):
                 return outcome.addCallback(_after_action, action, visit)
             return _after_action(outcome, action, visit)
+
+        def do(visit: Visit) -> Any:
+            return do_once(visit, action.name, partial(press, visit))
 
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
         if isinstance(outcome, tuple):
@@ -301,7 +306,7 @@ class _TokenCheck(CsrfViewMiddleware):
     def _reject(self, request: HttpRequest, reason: str) -> HttpResponse:
         # A login renews the token. A browser names the page's own site; another site's form is
         # not shown, as a visitor might send it from here.
-        if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
+        if is_from_here(request):
             return _unsent(request)
         if not request.user.is_authenticated:
             return _to_the_login(request)
@@ -311,17 +316,7 @@ class _TokenCheck(CsrfViewMiddleware):
 def _unsent(request: HttpRequest) -> HttpResponse:
     """A page that keeps a form for which a login is missing, or was renewed."""
     is_known = request.user.is_authenticated
-    context = {
-        "page_title": "Not sent",
-        "login": "" if is_known else _to_the_login(request)["Location"],
-        "fields": [
-            (name, text)
-            for name, texts in request.POST.lists()
-            for text in texts
-            if name != "csrfmiddlewaretoken"
-        ],
-        "files": list(request.FILES),
-    }
+    context = unsent_shown(request, "" if is_known else _to_the_login(request)["Location"])
     return HttpResponse(_render(request, "unsent", context), status=HTTPStatus.FORBIDDEN)
 
 
@@ -369,6 +364,11 @@ def _page_response(
     return HttpResponse(_render(request, page.name, context), status=status)
 
 
+def _messages_of(request: HttpRequest) -> list[str]:
+    # Each once: a form that was sent twice has its outcome twice.
+    return list(dict.fromkeys(str(each) for each in messages.get_messages(request)))
+
+
 def _render(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
     """Render a template: the whole page, or for htmx its content alone.
 
@@ -384,7 +384,7 @@ def _render(request: HttpRequest, template: str, context: Mapping[str, object]) 
         "visitor": str(request.user.get_username()),
         "address": request.get_full_path(),
         # Reading messages removes them, and a part of a page does not show them.
-        "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
+        "messages": [] if is_part else _messages_of(request),
         **context,
     }
     return str(render_to_string(f"evennia_ai/{template}.html", variables))

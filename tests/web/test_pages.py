@@ -166,6 +166,37 @@ class UnsentTest(WebTest):
         assert "/auth/login/" in self.send(typed, "http://elsewhere.example").redirect_chain[0][0]
 
 
+class TwiceTest(WebTest):
+    """The same form sent twice, as by a double click."""
+
+    def send(self, name: str, form: dict[str, str], page: int = 1) -> str:
+        token = {"csrfmiddlewaretoken": f"{self.id()} {page}"}
+        sent = self.post(name, {**form, **token}, key="Ada", follow=False)
+        assert 302 == sent.status_code, text_of(sent)
+        return text_of(self.client_of("owner").get(sent["Location"]))
+
+    def test_acts_once_and_has_the_same_outcome(self) -> None:
+        texts = "The mill burned.", "The mill stands."
+        for text in (texts[0], texts[0], texts[1]):
+            assert "Ada knows that now" in self.send("memory-add", {"text": text, "kind": "fact"})
+        found = text_of(self.get("memory", key="Ada", query={"text": "The mill"}))
+        assert ["1", "1"] == [str(found.count(text)) for text in texts]
+
+    def test_its_outcome_is_told_once(self) -> None:
+        token = {"csrfmiddlewaretoken": self.id()}
+        first = self.post("stop", token, key="Ada", follow=False)
+        shown = text_of(self.post("stop", token, key="Ada"))
+        assert 302 == first.status_code
+        assert 1 == shown.count("Ada is stopped.")
+
+    def test_of_a_page_shown_anew_it_acts_again(self) -> None:
+        form = {"text": "The mill burned.", "kind": "fact"}
+        for page in (1, 2):
+            self.send("memory-add", form, page)
+        found = text_of(self.get("memory", key="Ada", query={"text": "The mill"}))
+        assert 2 == found.count("The mill burned.")
+
+
 class HiddenKeyTest(WebTest):
     """Players know Golem, which is an admin's, by a description; Bo is staff and not an admin."""
 

@@ -41,7 +41,7 @@ class Lock(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What an assistant is doing, and what keeps it from acting: all that needs no query."""
+    """An assistant in brief: its doings, and what keeps it from acting. It needs no query."""
 
     key: str
     mood: Annotated[str, note("What it is doing, in a word or two.")]
