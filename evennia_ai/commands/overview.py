@@ -17,9 +17,9 @@ from evennia_ai.core.turn.tokens import band, calculate_utilization
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget.caps import CapRow, known_cost
-from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary
+from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary, condition_of
 from evennia_ai.operations.monitoring.capacity import in_words
-from evennia_ai.operations.monitoring.status import Glance, Status
+from evennia_ai.operations.monitoring.status import Brief, Glance, Status
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.tools.running import broken_modules
 
@@ -29,7 +29,7 @@ WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
 LINE = 100
 
 
-def _lockout_text(data: Status) -> str:
+def _lockout_text(data: Brief) -> str:
     """The reason and time of an emergency stop, and the command that clears it."""
     lockout, key = data.lockout, data.key
     clear = f"assistant emergency clear {key}"
@@ -80,7 +80,7 @@ def _idle_time(script: AssistantScript) -> str:
     return span(script.clock.seconds() - max(record.at for record in records))
 
 
-def _model(data: Status) -> str:
+def _model(data: Brief) -> str:
     """The model's name, without its address or explanation; it may have a colon, as Ollama's do."""
     return re.split(": | via ", data.brain)[0] if data.has_brain else data.brain
 
@@ -110,12 +110,12 @@ def _row(seen: Glance) -> _Listed:
     about = (data.key, data.mood, _idle_time(seen.script), _model(data), tokens, money)
     breakers = ", ".join(f"{each['name']} {each['state']}" for each in data.degraded) or "ok"
     cells = (*about, breakers, data.questions)
-    return _Listed(cells, _problem_lines(data))
+    return _Listed(cells, _problem_lines(seen))
 
 
-def _problem_lines(data: Status) -> list[str]:
+def _problem_lines(seen: Glance) -> list[str]:
     """Problems that staff have to know about, with the commands that fix them."""
-    key = data.key
+    data, key, memory = seen.status, seen.status.key, condition_of(seen.script)
     lines = [_lockout_text(data)] if data.emergency_stop else []
     if not (data.enabled or data.emergency_stop):
         lines.append(f"{key} is silent. {notices.TO_START.format(name=key)}")
@@ -128,8 +128,8 @@ def _problem_lines(data: Status) -> list[str]:
         lines.append(f"{does}. {where}\n    {data.ignored_settings}")
     if data.location is None:
         lines.append(f"{key} is nowhere and needs a room.")
-    if data.memory["state"] == FAILED:
-        lines.append(f"{key}'s memory {_memory_text(data.memory)}. Look: aimemory {key}")
+    if memory.state == FAILED:
+        lines.append(f"{key}'s memory cannot be searched: {memory.problem}. Look: aimemory {key}")
     return lines
 
 

@@ -65,6 +65,8 @@ DOWNLOADS: tuple[Download, ...] = tuple(
     each for module in _MODULES for each in getattr(module, "DOWNLOADS", ())
 )
 BY_NAME = {page.name: page for page in PAGES}
+# The list of more assistants is closed, or it would fill several screens of a phone on each page.
+MOST_IN_SIGHT = 12
 # The page that the name of an assistant links to.
 FIRST = next(page.name for page in PAGES if page.is_of_one)
 
@@ -72,8 +74,8 @@ FIRST = next(page.name for page in PAGES if page.is_of_one)
 def menu_of(visit: Visit, here: str) -> Shown:
     """Make the menu of a page for a visitor: links to all that they may see.
 
-    `pages` are about the whole game, `assistants` has a link for each of them, and `of_one` are the
-    pages about the current one, whose name is `assistant`.
+    `pages` are about the whole game, `assistants` has a link for each of them (`are_many`: in a
+    closed list), and `of_one` are the pages about the current one, whose name is `assistant`.
 
     Args:
         here: the name of the page.
@@ -92,6 +94,7 @@ def menu_of(visit: Visit, here: str) -> Shown:
             if page.in_menu and not page.is_of_one and is_allowed(page.act, person)
         ],
         "assistants": assistants,
+        "are_many": len(assistants) > MOST_IN_SIGHT,
         "of_one": [
             _link(page.title, page.name == here, page.name, key=str(script.key))
             for page in (PAGES if script is not None else ())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from http import HTTPStatus
 from itertools import accumulate
 from json import dumps
@@ -14,13 +15,14 @@ from django.contrib import messages
 from django.contrib.auth.views import redirect_to_login
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.middleware.csrf import get_token
+from django.middleware.csrf import CsrfViewMiddleware, get_token
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
 from django.urls import get_script_prefix, set_script_prefix
+from django.utils.decorators import decorator_from_middleware
 from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.csrf import csrf_exempt
 from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
@@ -39,6 +41,7 @@ from evennia_ai.runtime.web_requests import (
 )
 from evennia_ai.web.menu import BY_NAME, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
+from evennia_ai.web.sending import do_once, is_from_here, unsent_shown
 
 # Only our own files: even if a text of a player or a model were not escaped, no script would run.
 POLICY = (
@@ -56,6 +59,7 @@ FALLBACK_PAGE = "mine"
 # Characters; messages are sent in a cookie, in which little fits beside a login. There letters
 # outside of ASCII are escaped, and what does not fit would be lost, as sessions are only read.
 LONGEST_MESSAGE, LONGEST_ESCAPED = 1000, 2500
+NOT_FROM_HERE = "Nothing is done: the form has no valid token of this site. Open its page again."
 
 
 class PageRefusedError(Exception):
@@ -97,11 +101,14 @@ def action_view(action: Action) -> Callable[..., HttpResponseBase]:
         if request.method != "POST":
             return redirect(_address(page, path))
 
-        def do(visit: Visit) -> Any:
+        def press(visit: Visit) -> Any:
             outcome = action.do(visit)
             if isinstance(outcome, Deferred):
                 return outcome.addCallback(_after_action, action, visit)
             return _after_action(outcome, action, visit)
+
+        def do(visit: Visit) -> Any:
+            return do_once(visit, action.name, partial(press, visit))
 
         outcome = _in_the_game(request, action.act, path, do, is_long=action.is_long)
         if isinstance(outcome, tuple):
@@ -267,14 +274,19 @@ def _address(page: Page, path: Mapping[str, object]) -> str:
 
 def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Wrap a view: anonymous visitors go to the login page, and errors become pages."""
+
+    def enter(request: HttpRequest, **path: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            return serve(request, **path)
+        return _unsent(request) if request.method == "POST" else _to_the_login(request)
+
     # CSRF is checked by the decorator: the middleware's error page would not have our headers. Its
     # errors become pages too, as it is the first to read the form, which may be too large.
-    checked = csrf_protect(serve)
+    checked = decorator_from_middleware(_TokenCheck)(enter)
 
     def guarded(request: HttpRequest, **path: Any) -> HttpResponseBase:
         try:
-            is_known = request.user.is_authenticated
-            response = checked(request, **path) if is_known else _to_the_login(request)
+            response = checked(request, **path)
         except Exception as error:  # an error page of ours says what is wrong
             response = _error_page(request, error)
         for name, text in HEADERS.items():
@@ -286,6 +298,26 @@ def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseB
         csrf_exempt(never_cache(guarded))
     )
     return view
+
+
+class _TokenCheck(CsrfViewMiddleware):
+    """Django's check of a form's token, with pages of ours."""
+
+    def _reject(self, request: HttpRequest, reason: str) -> HttpResponse:
+        # A login renews the token. A browser names the page's own site; another site's form is
+        # not shown, as a visitor might send it from here.
+        if is_from_here(request):
+            return _unsent(request)
+        if not request.user.is_authenticated:
+            return _to_the_login(request)
+        return _error_page(request, PageRefusedError(Result.forbidden(NOT_FROM_HERE)))
+
+
+def _unsent(request: HttpRequest) -> HttpResponse:
+    """A page that keeps a form for which a login is missing, or was renewed."""
+    is_known = request.user.is_authenticated
+    context = unsent_shown(request, "" if is_known else _to_the_login(request)["Location"])
+    return HttpResponse(_render(request, "unsent", context), status=HTTPStatus.FORBIDDEN)
 
 
 def _to_the_login(request: HttpRequest) -> HttpResponse:
@@ -332,6 +364,11 @@ def _page_response(
     return HttpResponse(_render(request, page.name, context), status=status)
 
 
+def _messages_of(request: HttpRequest) -> list[str]:
+    # Each once: a form that was sent twice has its outcome twice.
+    return list(dict.fromkeys(str(each) for each in messages.get_messages(request)))
+
+
 def _render(request: HttpRequest, template: str, context: Mapping[str, object]) -> str:
     """Render a template: the whole page, or for htmx its content alone.
 
@@ -347,7 +384,7 @@ def _render(request: HttpRequest, template: str, context: Mapping[str, object]) 
         "visitor": str(request.user.get_username()),
         "address": request.get_full_path(),
         # Reading messages removes them, and a part of a page does not show them.
-        "messages": [] if is_part else [str(each) for each in messages.get_messages(request)],
+        "messages": [] if is_part else _messages_of(request),
         **context,
     }
     return str(render_to_string(f"evennia_ai/{template}.html", variables))

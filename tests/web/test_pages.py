@@ -1,19 +1,21 @@
 """All pages: logins, headers, and the first page with its buttons."""
 
 import re
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, quote, urlsplit
 
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse, set_script_prefix
 
 from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
-from evennia_ai.web.menu import PAGES
+from evennia_ai.web.menu import MOST_IN_SIGHT, PAGES
 from evennia_ai.web.views import POLICY
 from tests.game.messages.rp_world import RoleGolem
 from tests.game.support import says
-from tests.web.support import BACKEND, WebTest, text_of
+from tests.web.support import BACKEND, WebTest, form_of, text_of
 
 
 def form_token(response: HttpResponse) -> str:
@@ -86,6 +88,16 @@ class PagesTest(WebTest):
             assert "workbench" in text_of(refused)
         assert 400 == client.post(self.address("create"), {**token, "key": ""}).status_code
 
+    def test_the_list_of_many_assistants_is_closed(self) -> None:
+        """On a phone it would fill several screens before each page."""
+        menu = '<nav aria-label="Assistants">'
+        for count, is_closed in ((MOST_IN_SIGHT, False), (MOST_IN_SIGHT + 1, True)):
+            while len(operations.list_assistants()) < count:
+                self.make(f"Brass{len(operations.list_assistants())}")
+            shown = self.get("questions").content.decode().partition(menu)[2].partition("</nav>")[0]
+            assert is_closed is shown.strip().startswith("<details><summary>")
+            assert count == shown.count("<li>")
+
     def test_a_visit_writes_no_session(self) -> None:
         client = self.client_of("owner")
         client.get(self.address("now"))
@@ -99,6 +111,90 @@ class PagesTest(WebTest):
         response = self.get("live", key="Nobody")
         assert 404 == response.status_code
         assert "There is no assistant named 'Nobody'" in text_of(response)
+
+
+class UnsentTest(WebTest):
+    """A form whose login ended, or was renewed, while somebody filled it in."""
+
+    FORM: ClassVar = {"text": 'It <b>blew</b>.\n\né |r😀 "all" night', "kind": "fact"}
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.strict = Client(enforce_csrf_checks=True)
+        self.added = self.address("memory-add", key="Ada")
+
+    def open_form(self) -> dict[str, str]:
+        """Open a page with a form; returns what is typed, with the token of the form."""
+        self.strict.cookies.pop("csrftoken", None)  # a login in a browser renews it
+        self.strict.force_login(self.people["owner"], BACKEND)
+        opened = self.strict.get(self.address("memory", key="Ada"))
+        return {**self.FORM, "csrfmiddlewaretoken": form_token(opened)}
+
+    def send(self, form: Any, origin: str = "http://testserver") -> HttpResponse:
+        return self.strict.post(self.added, form, follow=True, headers={"Origin": origin})
+
+    def test_is_kept_until_it_is_sent_again(self) -> None:
+        typed = self.open_form()
+        self.strict.cookies.pop("sessionid")
+        kept = self.send(typed)
+        assert 403 == kept.status_code
+        assert "not logged in any more, so nothing is done" in text_of(kept)
+        assert self.FORM == form_of(kept, self.added)
+        assert self.FORM["text"].splitlines()[0] in text_of(kept)
+        self.open_form()
+        kept = self.send({**typed, "csrfmiddlewaretoken": form_token(kept)})
+        assert "You have logged in since" in text_of(kept)
+        sent = self.send({**form_of(kept, self.added), "csrfmiddlewaretoken": form_token(kept)})
+        assert "Ada knows that" in text_of(sent)
+
+    def test_keeps_the_name_of_its_button_and_asks_for_its_file(self) -> None:
+        card = SimpleUploadedFile("card.json", b"{}")
+        address = self.address("look-at-card")
+        kept = self.client_of("anonymous").post(address, {"file": card, "reveal": "yes"})
+        assert 'type="file" name="file"' in kept.content.decode()
+        assert {"reveal": "yes"} == form_of(kept, address)
+
+    def test_of_another_site_is_not_kept(self) -> None:
+        """A visitor might send it from a page of ours."""
+        typed = {**self.open_form(), "csrfmiddlewaretoken": ""}
+        for origin in ("http://elsewhere.example", "null"):
+            refused = self.send(typed, origin)
+            assert 403 == refused.status_code
+            assert "no valid token of this site" in text_of(refused)
+            assert "blew" not in text_of(refused)
+        self.strict.cookies.pop("sessionid")
+        assert "/auth/login/" in self.send(typed, "http://elsewhere.example").redirect_chain[0][0]
+
+
+class TwiceTest(WebTest):
+    """The same form sent twice, as by a double click."""
+
+    def send(self, name: str, form: dict[str, str], page: int = 1) -> str:
+        token = {"csrfmiddlewaretoken": f"{self.id()} {page}"}
+        sent = self.post(name, {**form, **token}, key="Ada", follow=False)
+        assert 302 == sent.status_code, text_of(sent)
+        return text_of(self.client_of("owner").get(sent["Location"]))
+
+    def test_acts_once_and_has_the_same_outcome(self) -> None:
+        texts = "The mill burned.", "The mill stands."
+        for text in (texts[0], texts[0], texts[1]):
+            assert "Ada knows that now" in self.send("memory-add", {"text": text, "kind": "fact"})
+        found = text_of(self.get("memory", key="Ada", query={"text": "The mill"}))
+        assert ["1", "1"] == [str(found.count(text)) for text in texts]
+
+    def test_its_outcome_is_told_once(self) -> None:
+        token = {"csrfmiddlewaretoken": self.id()}
+        first = self.post("stop", token, key="Ada", follow=False)
+        shown = text_of(self.post("stop", token, key="Ada"))
+        assert 302 == first.status_code
+        assert 1 == shown.count("Ada is stopped.")
+
+    def test_of_a_page_shown_anew_it_acts_again(self) -> None:
+        form = {"text": "The mill burned.", "kind": "fact"}
+        for page in (1, 2):
+            self.send("memory-add", form, page)
+        found = text_of(self.get("memory", key="Ada", query={"text": "The mill"}))
+        assert 2 == found.count("The mill burned.")
 
 
 class HiddenKeyTest(WebTest):

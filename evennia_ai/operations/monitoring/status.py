@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, TypeVar, cast
 
 from twisted.internet.defer import Deferred, succeed
@@ -40,8 +40,8 @@ class Lock(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """An assistant as a whole: what it is doing, and what it has used."""
+class Brief:
+    """An assistant in brief: its doings, and what keeps it from acting. It needs no query."""
 
     key: str
     mood: Annotated[str, note("What it is doing, in a word or two.")]
@@ -50,22 +50,28 @@ class Status:
     emergency_stop: bool
     state: State
     lockout: Annotated[Lock | None, note("Why it may not act.")]
-    consecutive_errors: int
-    max_consecutive_errors: int
     is_ticking: bool
     pending_events: int
     ignored_settings: Annotated[str | None, note("An invalid setting that is ignored.")]
     wrong_settings: Annotated[str | None, note("An invalid setting that keeps it from acting.")]
     unable: Annotated[str, note("Why its body cannot act; empty if it can.")]
     questions: int
+    brain: Annotated[str, note("Its model, in words.")]
+    has_brain: Annotated[bool, note("True if its model is configured.")]
+    degraded: list[dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Brief):
+    """An assistant as a whole: what it is doing, and what it has used."""
+
+    consecutive_errors: int
+    max_consecutive_errors: int
     cooling: Annotated[list[str], note("Who has to wait, and for how long, in words.")]
     today: Annotated[str, note("Tokens used today, in words.")]
     calls: int
     tokens: int
-    brain: Annotated[str, note("Its model, in words.")]
-    has_brain: Annotated[bool, note("True if its model is configured.")]
     breakers: dict[str, dict[str, object]]
-    degraded: list[dict[str, object]]
     mcp: list[dict[str, object]]
     context_tokens: int | None
     max_context_tokens: int | None
@@ -75,17 +81,15 @@ class Status:
     workers: WorkersRow
 
 
-def status(script: AssistantScript) -> Result[Status]:
-    """Report the status of an assistant as a whole."""
+def brief(script: AssistantScript) -> Brief:
+    """Report what an assistant is doing, for lists and pages that are renewed all the time."""
     work = script.work or Work()  # before the script's first start there is none
     lockout = emergency.lockout_of(script)
     try:
         brain, has_brain = script.endpoint().describe(), True
-        endpoints = uses_of(script.endpoint())
     except ConfigurationError as error:
-        brain, has_brain, endpoints = f"not set up: {error}", False, []
-    calls, tokens = used_ever(script) or (work.calls, work.usage.total_tokens)
-    data = Status(
+        brain, has_brain = f"not set up: {error}", False
+    data = Brief(
         key=script.key,
         mood="",
         location=getattr(script.obj.location, "key", None) if script.obj else None,
@@ -93,23 +97,33 @@ def status(script: AssistantScript) -> Result[Status]:
         emergency_stop=emergency.is_stopped(script),
         state=emergency.state_of(script),
         lockout=cast(Lock, lockout.as_stored()) if lockout is not None else None,
-        consecutive_errors=state.read(script, "consecutive_errors"),
-        max_consecutive_errors=state.read(script, "max_consecutive_errors"),
         is_ticking=work.is_ticking,
         pending_events=len(work.inbox),
         ignored_settings=work.ear_problem,
         wrong_settings=work.safety_problem,
         unable=ability.reason_of(script.obj) if script.obj is not None else "it has no body",
         questions=len(approvals.pending(script)),
+        brain=brain,
+        has_brain=has_brain,
+        degraded=[*services.pool().breakers.degraded(), *work.breakers.degraded()],
+    )
+    return replace(data, mood=_mood(script, data))
+
+
+def status(script: AssistantScript) -> Result[Status]:
+    """Report the status of an assistant as a whole."""
+    work, seen = script.work or Work(), brief(script)
+    calls, tokens = used_ever(script) or (work.calls, work.usage.total_tokens)
+    data = Status(
+        **asdict(seen),
+        consecutive_errors=state.read(script, "consecutive_errors"),
+        max_consecutive_errors=state.read(script, "max_consecutive_errors"),
         cooling=_cooling(script),
         today=today_of(script),
         calls=calls,
         tokens=tokens,
-        brain=brain,
-        has_brain=has_brain,
         breakers=services.pool().breakers.get_all_stats(),
-        degraded=[*services.pool().breakers.degraded(), *work.breakers.degraded()],
-        endpoints=endpoints,
+        endpoints=uses_of(script.endpoint()) if seen.has_brain else [],
         mcp=services.remote_servers().status(),
         context_tokens=work.context_tokens,
         max_context_tokens=work.max_context_tokens,
@@ -117,7 +131,6 @@ def status(script: AssistantScript) -> Result[Status]:
         memory=summary_of(script),
         workers=workers_row(script),
     )
-    data = replace(data, mood=_mood(script, data))
     return Result(True, f"{script.key}: {data.mood}", data)
 
 
@@ -129,7 +142,7 @@ def _cooling(script: AssistantScript) -> list[str]:
     return [f"{key_of(person)} waits {in_words(seconds)}" for person, seconds in waiting.items()]
 
 
-def _mood(script: AssistantScript, data: Status) -> str:
+def _mood(script: AssistantScript, data: Brief) -> str:
     # Several may hold at once; the one that a person has to lift first is named.
     if data.state == State.SAFETY_LOCKOUT and data.lockout is not None:
         return f"locked {plain(data.lockout['cause'])}"
@@ -157,7 +170,7 @@ class Glance:
     """
 
     script: AssistantScript
-    status: Status
+    status: Brief
     caps: list[CapRow] | None
 
 
@@ -182,6 +195,6 @@ def _look_at_each(
         # It may be deleted while the list is made.
         if script.pk is not None:
             own = caps[str(script.key)]
-            results.append(show(Glance(script, status(script).data, own.data if own.ok else None)))
+            results.append(show(Glance(script, brief(script), own.data if own.ok else None)))
         yield
     return results

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evennia_ai.operations.monitoring.status import Glance, status
+from evennia_ai.operations.monitoring.status import Glance, brief
 from evennia_ai.operations.turns import latest
 from evennia_ai.web.pages.now import card_of, clear, stop
 from evennia_ai.web.pages.turns import shown_turn
@@ -17,7 +17,7 @@ def _show(visit: Visit) -> Shown:
     result = latest.recent(script, visit.look)
     recent = result.data if result.ok else latest.Recent([], True)
     return {
-        "card": card_of(Glance(script, status(script).data, None), visit, is_whole=False),
+        "card": card_of(Glance(script, brief(script), None), visit, is_whole=False),
         "turns": [shown_turn(turn) for turn in recent.turns],
         "is_recorded": recent.is_recorded,
         "stream": stream,

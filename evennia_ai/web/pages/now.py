@@ -12,7 +12,7 @@ from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.operations import Result, control
 from evennia_ai.operations.budget.caps import CapRow
-from evennia_ai.operations.monitoring.status import Glance, Status
+from evennia_ai.operations.monitoring.status import Brief, Glance
 from evennia_ai.operations.rights import is_allowed, is_staff
 from evennia_ai.operations.rights.acts import for_all_allowed
 from evennia_ai.operations.times import as_shown
@@ -25,7 +25,7 @@ from evennia_ai.web.stream import address_of_stream
 HALTED = (State.STOPPED, State.SAFETY_LOCKOUT)
 
 
-def _level(data: Status) -> str:
+def _level(data: Brief) -> str:
     if data.state in HALTED or data.wrong_settings or data.unable:
         return "bad"
     if not data.enabled:
@@ -38,7 +38,7 @@ def _used(standings: Sequence[CapRow]) -> list[Shown]:
     return [cap_shown(rows[name]) for name in ("tokens_per_day", "cost_per_day") if rows]
 
 
-def _wrong(data: Status) -> tuple[str, ...]:
+def _wrong(data: Brief) -> tuple[str, ...]:
     lock = data.lockout
     problems = []
     if lock is not None:

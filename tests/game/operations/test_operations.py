@@ -126,6 +126,16 @@ class TestOperations(GameTest):
         looking = operations.glances([self.ada_script], lambda glance: glance.caps)
         assert [None] == looking.result
 
+    def test_many_are_looked_at_in_as_few_statements_as_one(self) -> None:
+        scripts = [self.make(f"Brass{number}")[0] for number in range(3)]
+        counts = []
+        for some in (scripts[:1], scripts):
+            with self.statements() as made:
+                looking = operations.glances(some, lambda glance: glance.status.mood)
+            assert ["awake"] * len(some) == looking.result
+            counts.append(len(made))
+        assert counts[0] == counts[1]
+
     def test_an_assistant_may_have_a_model_of_its_own(self) -> None:
         edda_script, edda = self.make("Edda")
         state.write(
