@@ -60,8 +60,12 @@ def check_settings(
 
     notice, problems = "", dict[str, None]()
     groups: Iterable[type[SettingsGroup]] = (ApiConfig, TraceConfig, WebConfig)
+
+    def check_money() -> None:
+        ledger.check_settings((services.endpoint(), *services.fallbacks()))
+
     readers: tuple[Callable[[], object], ...] = (
-        *(preparation.check_settings, lambda: ledger.check_settings(services.endpoint())),
+        *(preparation.check_settings, check_money),
         *(audit.check_settings, telemetry.config, naming.command_names, check_locks_of_game),
         *(partial(group.from_settings, settings) for group in groups),
     )

@@ -25,6 +25,11 @@ COOLING_LINE = (
     '{name} turns away, worn out. "That got us nowhere. Give me {while}, then ask for something '
     'else."'
 )
+# A full inbox is no failure: others were there first, and the message may be repeated.
+BUSY_LINE = (
+    '{name} rubs both temples. "So many words at once, and yours got lost. Ask me again in a '
+    'minute."'
+)
 # What a sender is told when a cap of that span is used up. A day is a UTC day, so "tomorrow" would
 # be wrong for most players; the line says the hours that are left.
 SPENT_LINES: Mapping[str, str] = MappingProxyType(
@@ -47,7 +52,7 @@ def notify_dropped(script: Assistant, events: Sequence[Event]) -> None:
     work, now = script.work, script.clock.seconds()
     for event in events:
         work.decisions.note([event.number], "dropped", "the inbox was full")
-        notify_failure(script, event)
+        notify_failure(script, event, "its inbox was full", line=BUSY_LINE)
     work.turned_away += len(events)
     if work.turned_away and now - work.turned_away_told_at >= LOG_INTERVAL_SECONDS:
         count = counted(work.turned_away, "messages")

@@ -28,6 +28,7 @@ from evennia_ai.a2a_client.protocol import (
 from evennia_ai.agent import report_summary, tracing
 from evennia_ai.agent.delegation_limits import extend, pass_limits
 from evennia_ai.budget import ledger
+from evennia_ai.budget.spending import warn_staff
 from evennia_ai.core.hearing.chain import CHAIN, HOPS
 from evennia_ai.core.keys import new_key
 from evennia_ai.core.safety.budget import Purpose
@@ -216,6 +217,7 @@ async def _reserve(
         except LimitReachedError as hit:
             await extend(script, turn, hit)
         else:
+            warn_staff(reservation)
             return _MessagePayment(script, turn, agent, reservation, asked, asked is not None)
 
 

@@ -189,11 +189,17 @@ class MeteredPayment:
         billing = ledger.BillingContext(account.name, person, self.purpose, is_share)
         reservation = ledger.store().reserve(billing, estimate, account.config, account.clock())
         self._held.append(reservation)
-        for warning in reservation.warnings:
-            about = account.name if warning.startswith(Scope.ASSISTANT) else Scope.GAME.value
-            if warning.startswith(whose := f"{Scope.PLAYER} {person}"):
-                about = naming_player(whose, person)
-            outgoing.alert_staff(nearly_used_up(naming_player(warning, person), about))
+        warn_staff(reservation)
+
+
+def warn_staff(reservation: ledger.Reservation) -> None:
+    """Tell staff of the caps that a reservation nearly uses up."""
+    name, person = reservation.billing.assistant, reservation.billing.person
+    for warning in reservation.warnings:
+        about = name if warning.startswith(Scope.ASSISTANT) else Scope.GAME.value
+        if warning.startswith(whose := f"{Scope.PLAYER} {person}"):
+            about = naming_player(whose, person)
+        outgoing.alert_staff(nearly_used_up(naming_player(warning, person), about))
 
 
 def naming_player(text: str, person: str) -> str:

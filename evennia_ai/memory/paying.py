@@ -14,6 +14,7 @@ from evennia.utils import logger
 from twisted.internet.defer import Deferred
 
 from evennia_ai.budget import ledger
+from evennia_ai.budget.spending import warn_staff
 from evennia_ai.core.safety.prices import Price, price_of
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ConfigurationError, MemoryStoreError, StaleEpochError
@@ -90,8 +91,7 @@ class _RequestPayment:
             state.budget_config(self.script),
             self.script.clock.seconds(),
         )
-        for warning in self.reservation.warnings:
-            logger.log_warn(f"[assistant] {self.script.key}: budget: {warning}")
+        warn_staff(self.reservation)
 
     def release(self) -> None:
         """Release the reservation, because nothing was sent."""

@@ -5,7 +5,7 @@ Each server process has one `LedgerStore`; the totals in the database are common
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache, partial
 
 from django.conf import settings
@@ -44,6 +44,7 @@ __all__ = [
     "Reservation",
     "UsageReport",
     "bench",
+    "check_priced",
     "check_settings",
     "config_for",
     "game",
@@ -70,25 +71,37 @@ def store() -> LedgerStore:
     return ledger_store
 
 
-def check_settings(endpoint: Endpoint) -> None:
+def check_settings(endpoints: Iterable[Endpoint]) -> None:
     """Validate caps and prices.
 
     Args:
-        endpoint: the game's default model.
+        endpoints: the game's default model and its fallback models.
 
     Raises:
-        ConfigurationError: a cap or price is wrong, or costs are capped and this model has no
-            price.
+        ConfigurationError: a cap or price is wrong, or costs are capped and one of these models has
+            no price.
     """
     if not place.is_shared() and any(getattr(config_for({}).all_games, name) for name in CAPS):
         raise ConfigurationError(
             f"{GAME_NAME}.all_games has caps, and no other game shares the ledger: say where it is "
             f"in {LedgerConfig.NAME}, as docs/scale.md tells, or take them out"
         )
-    path, model = config_for({}).cost_cap, endpoint.model
-    # A model without a price would count as free, and a cap on costs would never be reached.
-    if price_of(prices(), endpoint.provider, model) is None and path:
-        raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{model}", path))
+    check_priced(endpoints, config_for({}).cost_cap)
+
+
+def check_priced(endpoints: Iterable[Endpoint], path: str) -> None:
+    """Refuse models without a price where costs are capped.
+
+    Args:
+        path: of the cap in the settings; "": there is none.
+
+    Raises:
+        ConfigurationError: one of them has no price; it would count as free, and the cap would
+            never be reached.
+    """
+    for each in endpoints if path else ():
+        if price_of(prices(), each.provider, each.model) is None:
+            raise ConfigurationError(unpriced_text(f"{each.provider}/{each.model}", path))
 
 
 def start_anew() -> None:

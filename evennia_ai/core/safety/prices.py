@@ -18,6 +18,11 @@ NANO = 10**9
 # Counts that no service can mean, and that the database's columns could not hold.
 MOST_TOKENS_OF_A_CALL = 10**9
 MOST_REPORTED = 10**7
+# Members of a report: as chat completions have them, and as some gateways pass on others' own.
+PROMPT, COMPLETION = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
+PROMPT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+CACHED_TOKENS = "cached_tokens"
+CACHE_READ, CACHE_WRITTEN = "cache_read_input_tokens", "cache_creation_input_tokens"
 # For a million tokens: far above any price, and the cost of a call fits into its column.
 MOST_DOLLARS = 1_000_000
 _NANO_PER_DOLLAR_PER_MILLION = NANO // 10**6
@@ -139,15 +144,35 @@ def reported(raw: object, written: Callable[[], int]) -> TokenUsage:
         The tokens; 0 for the prompt if nothing plausible is reported.
     """
     report = raw if isinstance(raw, Mapping) else {}
-    prompt = _token_count(report.get("prompt_tokens"), MOST_REPORTED) or 0
-    completion = _token_count(report.get("completion_tokens"), MOST_REPORTED) or written()
-    total = _token_count(report.get("total_tokens"), MOST_REPORTED) or 0
+    prompt, cached = _prompt_of(report)
+    completion = _first_count(report, *COMPLETION) or written()
+    total = _first_count(report, "total_tokens") or 0
     spare = max(0, total - prompt - completion)
     if not prompt:
         return TokenUsage(spare, completion)
-    details = report.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, Mapping) else None
-    return TokenUsage(prompt, completion + spare, _cached_count(cached, prompt))
+    return TokenUsage(prompt, completion + spare, cached)
+
+
+def _prompt_of(report: Mapping[str, object]) -> tuple[int, int]:
+    """The tokens of the prompt in a report, and those of them that were in the cache."""
+    prompt = _first_count(report, *PROMPT)
+    if not prompt:
+        return 0, 0
+    details = next(filter(None, map(report.get, PROMPT_DETAILS)), None)
+    cached = details.get(CACHED_TOKENS) if isinstance(details, Mapping) else None
+    read, written = (_first_count(report, name) or 0 for name in (CACHE_READ, CACHE_WRITTEN))
+    # Anthropic counts what it read from its cache and wrote into it beside the rest. Gateways that
+    # add all of it up, as others do, say so by the details.
+    if type(cached) is int and cached >= read:
+        read = written = 0
+    prompt += read + written
+    return prompt, read or _cached_count(cached, prompt)
+
+
+def _first_count(report: Mapping[str, object], *names: str) -> int | None:
+    """The first plausible number of tokens among some members of a report."""
+    counts = (_token_count(report.get(name), MOST_REPORTED) for name in names)
+    return next((count for count in counts if count is not None), None)
 
 
 def counted(usage: object, estimate: TokenUsage) -> TokenUsage:

@@ -25,10 +25,8 @@ from evennia.utils import logger
 
 from evennia_ai.approvals.people import ASKER, STAFF
 from evennia_ai.budget import ledger
-from evennia_ai.budget.ledger.judging import unpriced_text
 from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
 from evennia_ai.core.hearing.rate_limits import HearingConfig
-from evennia_ai.core.safety.prices import price_of
 from evennia_ai.core.settings.assistant import GROUPS as OWN_GROUPS
 from evennia_ai.core.settings.assistant import SCHEMAS
 from evennia_ai.core.settings.budget import OWN_NAME as OWN_BUDGET
@@ -79,8 +77,8 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     "prompt_templates": ("applied_template",),
     "llm_provider": ("llm_model", "llm_fallback_models", "budget_config"),
     "llm_model": ("llm_provider", "llm_fallback_models", "budget_config"),
-    "llm_fallback_models": ("llm_provider", "llm_model"),
-    "budget_config": ("llm_provider", "llm_model"),
+    "llm_fallback_models": ("llm_provider", "llm_model", "budget_config"),
+    "budget_config": ("llm_provider", "llm_model", "llm_fallback_models"),
 }
 
 
@@ -169,27 +167,21 @@ def _budget(read: Read) -> BudgetConfig:
     return state.held(BudgetConfig, read(OWN_BUDGET))
 
 
-def _check_fallbacks(read: Read, _: object) -> None:
-    services.fallbacks(read("llm_fallback_models"), _endpoint(read))
+def _models(read: Read) -> tuple[Endpoint, ...]:
+    """The models that may answer."""
+    first = _endpoint(read)
+    return first, *services.fallbacks(read("llm_fallback_models"), first)
 
 
-def _check_model(read: Read, body: GameObject | None) -> None:
-    _check_fallbacks(read, body)
-    _check_price(read, _budget(read).cost_cap)
+def _check_models(read: Read, _: object) -> None:
+    ledger.check_priced(_models(read), _budget(read).cost_cap)
 
 
 def _check_budget(read: Read, _: object) -> None:
     # Only for a cap on money that this setting adds: the game's own caps are not its fault.
     path = _budget(read).cost_cap
     if path and not _budget(lambda _: {}).cost_cap:
-        _check_price(read, path)
-
-
-def _check_price(read: Read, path: str) -> None:
-    # Without a price a cap on money could not be enforced.
-    endpoint = _endpoint(read)
-    if path and price_of(ledger.prices(), endpoint.provider, endpoint.model) is None:
-        raise ConfigurationError(unpriced_text(f"{endpoint.provider}/{endpoint.model}", path))
+        ledger.check_priced(_models(read), path)
 
 
 def _check_extra_params(read: Read, _: object) -> None:
@@ -253,9 +245,7 @@ CHECKS: Mapping[str, Callable[[Read, GameObject | None], object]] = {
     "trust_overrides": _check_overrides,
     "channel_configs": _check_channels,
     "confirm_by": lambda read, body: _check_condition("confirm_by", read("confirm_by"), body),
-    "llm_provider": _check_model,
-    "llm_model": _check_model,
-    "llm_fallback_models": _check_fallbacks,
+    **dict.fromkeys(("llm_provider", "llm_model", "llm_fallback_models"), _check_models),
     "llm_extra_params": _check_extra_params,
     "prompt_components": _check_prompts,
     "prompt_templates": _check_prompts,

@@ -153,13 +153,12 @@ class TestProcess(LedgerTest):
         config = {"game": {"cost_per_day": 5}}
         prices = {"mini": {"input": 0.15, "output": 0.6}}
         with self.settings(EVENNIA_AI_BUDGET_CONFIG=config, EVENNIA_AI_PRICES=prices):
-            ledger.check_settings(Endpoint("openai", "mini"))
-            ledger.check_settings(Endpoint("local", "maxi"))
+            ledger.check_settings([Endpoint("openai", "mini"), Endpoint("local", "maxi")])
             with pytest.raises(
                 ConfigurationError, match="no price is set for the model 'openai/maxi'"
             ):
-                ledger.check_settings(Endpoint("openai", "maxi"))
-        ledger.check_settings(Endpoint("openai", "maxi"))
+                ledger.check_settings([Endpoint("openai", "mini"), Endpoint("openai", "maxi")])
+        ledger.check_settings([Endpoint("openai", "maxi")])
 
     def test_missing_tables_let_no_call_through(self) -> None:
         with connection.cursor() as cursor:

@@ -51,6 +51,16 @@ class TestPaying(MemoryTest):
         self.clock.advance(5)
         assert 1 == len(self.search())
 
+    def test_staff_are_told_of_a_cap_that_a_search_nearly_uses_up(self) -> None:
+        """Once a day, so nobody would hear of it from the next call of a model."""
+        state.write(self.ada_script, budget_config={"assistant": {"tokens_per_day": 8}})
+        self.account.permissions.add("Admin")
+        self.remember("The boat Heron.")
+        with mock.patch.object(self.account, "msg") as told:
+            self.search()
+        (line,) = [call.args[0] for call in told.call_args_list]
+        assert "7 of 8 tokens are used. Look: assistant budget Ada" in line, line
+
     def test_a_price_that_nobody_knows(self) -> None:
         """With a cap on cost, a model without a price is not used."""
         state.write(self.ada_script, budget_config={"assistant": {"cost_per_day": 1}})

@@ -2,13 +2,13 @@
 
 from evennia.scripts.models import ScriptDB
 
+from evennia_ai.agent.failure_notices import BUSY_LINE
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.llm.scripted import completion
-from evennia_ai.messages import outgoing
 from evennia_ai.runtime import state, turns
 from tests.game.support import GameTest, pump, whispers
 
-SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
+BUSY = BUSY_LINE.replace("{name}", "Ada")
 
 
 def _restart(script: object) -> None:
@@ -98,11 +98,11 @@ class TestFull(GameTest):
         state.write(self.ada_script, max_pending_events=2)
 
     def test_who_must_leave_is_told(self) -> None:
-        """The oldest message that is not being answered makes room."""
+        """The oldest message that is not being answered makes room. Nothing failed there."""
         self.type(self.tom, "whisper Ada = one")
         self.type(self.mira, "whisper Ada = two")
         self.type(self.tom, "whisper Ada = three")
-        assert [SORRY] == self.mira.heard_from(self.ada)
+        assert [BUSY] == self.mira.heard_from(self.ada)
         assert ["one", "three"] == [event.body for event in self.waiting()]
 
     def test_the_question_under_way_stays(self) -> None:
@@ -110,5 +110,5 @@ class TestFull(GameTest):
             self.type(self.tom, f"whisper Ada = {words}")
         self.model.answers.append(whispers("Four."))
         self.model_answers(whispers("One."))
-        expected = [SORRY, SORRY, 'Ada whispers: "One."', 'Ada whispers: "Four."']
+        expected = [BUSY, BUSY, 'Ada whispers: "One."', 'Ada whispers: "Four."']
         assert expected == self.tom.heard_from(self.ada)

@@ -6,7 +6,7 @@ from evennia.utils import logger
 from evennia.utils.create import create_object
 
 from evennia_ai import operations
-from evennia_ai.agent.failure_notices import LOG_INTERVAL_SECONDS
+from evennia_ai.agent.failure_notices import BUSY_LINE, LOG_INTERVAL_SECONDS
 from evennia_ai.core.turn.toolspec import ToolCall
 from evennia_ai.errors import ModelReplyError
 from evennia_ai.llm.scripted import completion
@@ -16,6 +16,7 @@ from tests.game.listening import HearingTest
 from tests.game.support import pump, says, whispers
 
 WAIT = outgoing.TOO_MUCH_LINE.replace("{name}", "Ada")
+BUSY = BUSY_LINE.replace("{name}", "Ada")
 SORRY = outgoing.FAILURE_LINE.replace("{name}", "Ada")
 
 
@@ -181,7 +182,7 @@ class TestLimits(MannersTest):
         self.type(self.mira, "whisper Ada = mine")
         bodies = [event.body for event in self.waiting()]
         assert ["busy", "1", "2", "mine"] == bodies
-        assert ([SORRY], []) == (self.tom.heard_from(self.ada), self.mira.heard_from(self.ada))
+        assert ([BUSY], []) == (self.tom.heard_from(self.ada), self.mira.heard_from(self.ada))
 
     def test_many_that_are_turned_away_do_not_fill_the_log(self) -> None:
         """The log has one line a minute, with the count and the setting."""

@@ -120,6 +120,19 @@ class TestSetting(ConfiguringTest):
                 assert self.set(path, "1").ok
                 message = self.set("llm_model", "other").message
                 assert "no price is set for the model 'custom/other'" in message
+                message = self.set("llm_fallback_models", "m2").message
+                assert "no price is set for the model 'custom/m2'" in message
+
+    def test_so_does_a_model_to_fall_back_to(self) -> None:
+        """The game's list counts, too, unless the assistant has one of its own."""
+        game = {"EVENNIA_AI_PRICES": {"m": {"input": 1, "output": 1}}}
+        game["EVENNIA_AI_FALLBACK_MODELS"] = ["m2"]
+        environ = {"EVENNIA_AI_MODEL": "m", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
+        with mock.patch.dict("os.environ", environ), override_settings(**game):
+            path = "budget_config.assistant.cost_per_day"
+            assert "no price is set for the model 'custom/m2'" in self.set(path, "1").message
+            assert self.set("llm_fallback_models", "local").ok
+            assert self.set(path, "1").ok
 
     def test_it_is_all_the_same_in_every_state(self) -> None:
         """She is stopped, paused, without a body, or not running."""

@@ -170,7 +170,7 @@ class TestFailures(DelegationTest):
         self.type(self.mira, "whisper Brass = one more")
         self.ask("whisper Ada = count", hands_on(), whispers("I cannot."))
         self.type(self.mira, "whisper Brass = and another")
-        assert "it was given up" in str(self.facts("delegation_failed"))
+        assert "its inbox was full" in str(self.facts("delegation_failed"))
         assert CANNOT in self.tom.heard_from(self.ada)
 
     def test_a_delegate_that_a_limit_stopped(self) -> None:

@@ -30,6 +30,7 @@ from tests.game.walks.server import Server, Snapshot
 
 LINES = {
     "excused": outgoing.FAILURE_LINE,
+    "crowded": failure_notices.BUSY_LINE,
     "returned": RETURNED_LINE,
     "hushed": "{name} nods and is quiet here",
     "unhushed": "{name} looks up, free to speak here",
@@ -275,7 +276,7 @@ class World:
             self.accounts.close(sent, "answered")
         elif ending := next((w for w in ("returned", "hushed", "excused") if w in words), ""):
             self.accounts.close(sent, ending)
-        elif words & {"cooled", "spent"}:
+        elif words & {"cooled", "spent", "crowded"}:
             self.accounts.close(sent, "excused")
         elif sent.token in self.model.chosen:
             self.accounts.close(sent, "silent by choice")
