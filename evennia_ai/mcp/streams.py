@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ MOST_BRACKETS = 200_000
 MOST_LINES = 100
 MOST_LINE_CHARS = 300
 MOST_WAITING_BYTES = 4 * MOST_LINE_CHARS
+_DIGITS = re.compile(r"\d+")
 
 
 class Watched:
@@ -49,12 +51,17 @@ class Watched:
 
 
 class LineLog(asyncio.Protocol):
-    """Logs the lines that a program writes: the first hundred, each cut to size."""
+    """Logs the lines that a program writes: the first hundred, and its very last; each cut to size.
+
+    Lines that differ only in their numbers count as one, and the first of them is logged: servers
+    write one for each request.
+    """
 
     def __init__(self, log: Callable[[str], None]) -> None:
         self._log = log
         self._waiting = b""
-        self._lines = 0
+        self._shown: set[str] = set()
+        self._unshown = ""
 
     def data_received(self, data: bytes) -> None:
         """Take a chunk of output."""
@@ -65,15 +72,25 @@ class LineLog(asyncio.Protocol):
             self._log_line(line)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Log the last line, which may have no line break."""
+        """Log the last line, which may have no line break, and often says why the program ended."""
         self._log_line(self._waiting)
+        if self._unshown:
+            self._log(self._unshown)
 
     def _log_line(self, line: bytes) -> None:
         text = one_line(line[:MOST_WAITING_BYTES].decode(errors="replace"), MOST_LINE_CHARS)
-        if not text or self._lines > MOST_LINES:
+        if not text:
             return
-        self._lines += 1
-        self._log(text if self._lines <= MOST_LINES else "it goes on; no more of it is shown")
+        self._unshown = text
+        kind = _DIGITS.sub("", text)
+        if kind in self._shown or len(self._shown) > MOST_LINES:
+            return
+        self._shown.add(kind)
+        if len(self._shown) > MOST_LINES:
+            self._log("it goes on; no more of it is shown")
+            return
+        self._unshown = ""
+        self._log(text)
 
 
 class _Limited(AsyncByteStream):

@@ -15,13 +15,14 @@ import uvicorn
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Send
 
-from evennia_ai.core.safety.addresses import client_of
+from evennia_ai.core.safety.addresses import client_of, is_within
 from evennia_ai.runtime.web_requests import LONGEST_HEADER, trusted_proxies
 
 # After a reload the old server may hold the port for a moment longer.
 BIND_TRIES, BIND_SECONDS = 60, 0.5
 GRACE_SECONDS = 1  # for open requests, when the server stops
 KEEP_ALIVE_SECONDS = 30
+SCHEMES = ("http", "https")
 
 
 class AsgiServer:
@@ -107,6 +108,18 @@ def client_address(request: Request) -> str:
     forwarded = request.headers.get("x-forwarded-for", "")
     # The end of the header is what trusted proxies appended.
     return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
+
+
+def base_url(request: Request) -> str:
+    """The URL of this server as a request names it, without a path or a slash at its end.
+
+    A trusted proxy says by X-Forwarded-Proto whether its client came over TLS.
+    """
+    peer = request.client.host if request.client else ""
+    scheme = request.headers.get("x-forwarded-proto", "").strip().lower()
+    if scheme not in SCHEMES or not is_within(peer, trusted_proxies()):
+        scheme = request.url.scheme
+    return f"{scheme}://{request.url.netloc}"
 
 
 class RequestTurn:

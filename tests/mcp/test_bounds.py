@@ -74,11 +74,34 @@ def test_complaints_are_bounded() -> None:
     lines: list[str] = []
     log = LineLog(lines.append)
     log.data_received(b"x" * 1_000_000)
-    for _ in range(500):
-        log.data_received(b"y" * 10_000 + b"\n")
+    for number in range(500):
+        log.data_received(b"y" * number + b"z" * 10_000 + b"\n")
     assert MOST_LINES + 1 == len(lines)
     assert "it goes on; no more of it is shown" == lines[-1]
     assert 300 >= max(map(len, lines))
+
+
+def test_repeated_complaints_hide_no_other() -> None:
+    """What a program writes for each request is logged once, so that its errors are seen."""
+    lines: list[str] = []
+    log = LineLog(lines.append)
+    for number in range(500):
+        log.data_received(b"[12:00:%02d] INFO Processing request %d\n" % (number % 60, number))
+    log.data_received(b"ValueError: no such harbour\n")
+    assert ["[12:00:00] INFO Processing request 0", "ValueError: no such harbour"] == lines
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_the_last_complaint_is_told(end: bytes) -> None:
+    """The last line of a program that ended is logged, however much it wrote before."""
+    lines: list[str] = []
+    log = LineLog(lines.append)
+    for number in range(500):
+        log.data_received(b"y" * number + b"\n")
+    log.data_received(b"OSError: the disk is full" + end)
+    log.connection_lost(None)
+    assert "OSError: the disk is full" == lines[-1]
+    assert MOST_LINES + 2 == len(lines)
 
 
 def _fetch(body: str) -> str:

@@ -22,7 +22,7 @@ from evennia_ai.api.a2a.handler import Handler
 from evennia_ai.api.a2a.push import PushSender
 from evennia_ai.api.a2a.streams import Hub
 from evennia_ai.core.settings.services import A2aConfig
-from evennia_ai.runtime.asgi_server import AsgiServer, address_of
+from evennia_ai.runtime.asgi_server import AsgiServer, address_of, base_url
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 from evennia_ai.tasks import peer_store
@@ -122,4 +122,4 @@ class A2aServer:
         return outcome
 
     def _base(self, request: Request) -> str:
-        return (self._config.address or str(request.base_url)).rstrip("/")
+        return self._config.address.rstrip("/") or base_url(request)

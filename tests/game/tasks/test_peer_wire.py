@@ -11,9 +11,11 @@ from unittest import mock
 import pytest
 from a2a.types import ListTasksRequest
 from a2a.utils.errors import UnsupportedOperationError
+from django.test.utils import override_settings
 from httpx import ASGITransport, AsyncClient, Response
 
 from evennia_ai.api.a2a import handler, serving, wire
+from evennia_ai.api.a2a.calls import CardFacts
 from evennia_ai.api.a2a.card import CARD_PATH
 from evennia_ai.api.a2a.deliveries import Delivery, due_deliveries, note_failed
 from evennia_ai.api.a2a.push import PushSender
@@ -125,6 +127,35 @@ def test_a_game_that_is_busy_says_when_to_ask_again(path: str) -> None:
         answer = asyncio.run(ask())
     assert (503, "2") == (answer.status_code, answer.headers["retry-after"])
     assert "the game is busy." == answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("trusted", "claimed", "scheme"),
+    [
+        pytest.param(("127.0.0.1",), "https", "https", id="a trusted proxy with TLS"),
+        pytest.param(("127.0.0.1",), "gopher", "http", id="a scheme that is none of ours"),
+        pytest.param((), "https", "http", id="a proxy that nobody named"),
+    ],
+)
+def test_cards_have_the_scheme_that_a_trusted_proxy_names(
+    trusted: tuple[str, ...], claimed: str, scheme: str
+) -> None:
+    async def the_cards(*_: object) -> list[CardFacts]:
+        return [CardFacts("Ada", "", ())]
+
+    async def ask() -> Response:
+        app = A2aServer(CONFIG, print)._app(handler.Handler(CONFIG, Hub(CONFIG)))
+        transport = ASGITransport(app, client=("127.0.0.1", 4711))
+        headers = {"X-Forwarded-Proto": claimed}
+        async with AsyncClient(transport=transport, base_url="http://localhost:4006") as client:
+            return await client.get("/a2a/", headers=headers)
+
+    with (
+        mock.patch.object(serving, "run_async", the_cards),
+        override_settings(EVENNIA_AI_API_CONFIG={"trusted_proxies": trusted}),
+    ):
+        card = asyncio.run(ask()).json()["assistants"][0]["card"]
+    assert f"{scheme}://localhost:4006/a2a/ada{CARD_PATH}" == card
 
 
 def test_places_of_requests_that_wait_are_bounded() -> None:
