@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -204,6 +205,12 @@ def tree_of(module: str) -> ast.Module:
     return ast.parse(MODULES[module])
 
 
+@cache
+def walked(module: str) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module of the package."""
+    return tuple(ast.walk(tree_of(module)))
+
+
 def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
     """Yield classes and functions with their dotted names, except those inside functions.
 
@@ -219,55 +226,54 @@ def named_nodes(tree: ast.AST, path: str) -> Iterator[tuple[str, ast.AST]]:
             yield from named_nodes(node, name)
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_small_and_told(module: str) -> None:
-    """A module has at most 400 lines, a function 45, and all public names have docstrings."""
-    source, tree = MODULES[module], tree_of(module)
-    assert MOST_MODULE_LINES >= len(source.splitlines())
-    assert ast.get_docstring(tree) or not source.strip(), f"{module} has no docstring"
-    long = [
-        f"{node.name}:{node.lineno}"
-        for node in ast.walk(tree)
-        if isinstance(node, FUNCTIONS)
-        and (node.end_lineno or 0) - node.lineno >= MOST_FUNCTION_LINES
-    ]
-    assert [] == long
-    mute = [
-        name
-        for name, node in named_nodes(tree, module)
-        if isinstance(node, (ast.ClassDef, *FUNCTIONS))
-        and "._" not in name
-        and not ast.get_docstring(node)
-    ]
-    assert [] == mute
+def nodes_of(*kinds: type[ast.AST]) -> Iterator[tuple[str, Any]]:
+    """Yield all nodes of these kinds in the package, with their modules."""
+    for module in MODULES:
+        yield from ((module, node) for node in walked(module) if isinstance(node, kinds))
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_docstring_names_the_noun(module: str) -> None:
+def test_modules_and_functions_are_small() -> None:
+    """A module has at most 400 lines, a function 45."""
+    sizes = {module: len(source.splitlines()) for module, source in MODULES.items()}
+    assert {} == {module: size for module, size in sizes.items() if size > MOST_MODULE_LINES}
+    assert [] == [
+        f"{module}:{node.lineno} {node.name}"
+        for module, node in nodes_of(*FUNCTIONS)
+        if (node.end_lineno or 0) - node.lineno >= MOST_FUNCTION_LINES
+    ]
+
+
+def test_public_names_are_told() -> None:
+    """Modules and all public names have docstrings."""
+    named = [(path, node) for m in MODULES for path, node in named_nodes(tree_of(m), m)]
+    told = [(m, tree_of(m)) for m, source in MODULES.items() if source.strip()] + [
+        (path, node)
+        for path, node in named
+        if isinstance(node, (ast.ClassDef, *FUNCTIONS)) and "._" not in path
+    ]
+    assert [] == [path for path, node in told if not ast.get_docstring(node)]
+
+
+def test_a_docstring_names_the_noun() -> None:
     """A docstring names a thing, such as "Seconds until the next beat", and asks nothing."""
-    tree = tree_of(module)
-    kinds = (ast.Module, ast.ClassDef, *FUNCTIONS)
-    texts = [ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, kinds)]
-    assert [] == [text for text in texts if text and text.split()[0] in ASKING]
+    texts = [(m, ast.get_docstring(n)) for m, n in nodes_of(ast.Module, ast.ClassDef, *FUNCTIONS)]
+    assert [] == [(m, text) for m, text in texts if text and text.split()[0] in ASKING]
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_a_local_name_is_a_noun(module: str) -> None:
+def test_a_local_name_is_a_noun() -> None:
     """`rows`, `match` or `result` tell what a name holds; `found` tells only how it came there."""
-    functions = [node for node in ast.walk(tree_of(module)) if isinstance(node, FUNCTIONS)]
-    names = {
-        f"{node.id}:{node.lineno}"
-        for function in functions
+    assert set() == {
+        f"{module}:{node.lineno} {node.id}"
+        for module, function in nodes_of(*FUNCTIONS)
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in PARTICIPLES
     }
-    assert set() == names
 
 
 def test_one_name_one_class() -> None:
     by_name: dict[str, list[str]] = {}
-    for module, source in MODULES.items():
-        for path, node in named_nodes(ast.parse(source), module):
+    for module in MODULES:
+        for path, node in named_nodes(tree_of(module), module):
             if isinstance(node, ast.ClassDef) and not path.endswith(
                 tuple(f".{name}" for name in LOOKED_UP)
             ):
@@ -279,9 +285,7 @@ def test_borders_are_typed() -> None:
     """At most two of a hundred parameters may be Any, which a type checker cannot check."""
     given = [
         each.annotation
-        for source in MODULES.values()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, FUNCTIONS)
+        for _, node in nodes_of(*FUNCTIONS)
         for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         if each.arg not in ("self", "cls")
     ]
@@ -298,11 +302,10 @@ def as_sorted(names: list[str]) -> list[str]:
     return sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
 
 
-@pytest.mark.parametrize("module", sorted(MODULES))
-def test_public_names_are_sorted(module: str) -> None:
-    for node in tree_of(module).body:
-        if not isinstance(node, ast.Assign) or "__all__" not in map(ast.unparse, node.targets):
-            continue
-        if isinstance(node.value, (ast.List, ast.Tuple)):
+def test_public_names_are_sorted() -> None:
+    for module, node in nodes_of(ast.Assign):
+        if "__all__" in map(ast.unparse, node.targets) and isinstance(
+            node.value, (ast.List, ast.Tuple)
+        ):
             names = list(ast.literal_eval(node.value))
-            assert as_sorted(names) == names
+            assert as_sorted(names) == names, module

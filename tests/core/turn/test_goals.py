@@ -180,7 +180,7 @@ def test_what_is_no_split(told: str, number: int, parts: list[str]) -> None:
 def test_splitting_ends() -> None:
     """Splitting everything again and again stops at four levels and fifty open goals."""
     goals = made(5)
-    for _ in range(1000):
+    for _ in range(MOST_DEPTH + 1):
         for goal in active(goals):
             try:
                 goals, _ = split(goals, goal["id"], [f"{goal['id']} {n}" for n in range(7)])

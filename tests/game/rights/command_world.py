@@ -7,10 +7,10 @@ from django.test.utils import override_settings
 from evennia.accounts.accounts import DefaultGuest
 from evennia.accounts.models import AccountDB
 from evennia.comms.models import ChannelDB
+from evennia.scripts.models import ScriptDB
 from evennia.utils.create import create_account, create_object
 
 from evennia_ai import operations
-from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.commands import AssistantCmdSet
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.core.settings.game import STATE
@@ -135,7 +135,7 @@ class CommandWorld(HearingTest):
 
     def print_of(self) -> tuple[tuple[int, int], dict[str, str]]:
         """Everything stored of assistants, which a refused line must leave as it was."""
-        counts = AssistantScript.objects.count(), AccountDB.objects.count()
+        counts = ScriptDB.objects.count(), AccountDB.objects.count()
         if self.ada_script.pk is None:
             return counts, {}
         return counts, {each.key: str(each.value) for each in self.ada_script.attributes.all()}

@@ -124,7 +124,7 @@ class TestRows:
 
 
 def people_of(standing: str) -> Iterator[tuple[Row, str]]:
-    """The rows, each with the people who type it.
+    """The rows that a state makes a difference to, each with the people who type it.
 
     An assistant that runs hears each line from everybody; of the other states everybody is asked
     only in `make proof`, else a superuser and one other person in turns, since a state decides what
@@ -132,6 +132,8 @@ def people_of(standing: str) -> Iterator[tuple[Row, str]]:
     is typed once.
     """
     for number, row in enumerate(ROWS):
+        if standing == MISSING and not row.is_of_one:
+            continue
         if postgres.is_sampled():
             people = PEOPLE[:1]
         elif standing == RUNNING or IS_THOROUGH:

