@@ -50,12 +50,11 @@ async def react(turn: Turn, ports: Ports, bounds: Bounds) -> Stop:
             return Stop(StopReason.CRITICAL_TOKENS, prompt.fullness.unfit())
         try:
             await bounds.step()
-            reply = await _ask(turn, ports, bounds, prompt, tuple(specs.values()))
+            reply = await _ask(turn, ports, bounds, prompt, specs)
         except (ModelError, CircuitOpenError) as error:
             if _shorten(turn, error):
                 continue
             return _stopped_by(error, prompt)
-        reply = _with_offered_names(reply, specs)
         calls = _calls_of(reply, turn)
         refusal = REFUSAL if holds_recital(calls, prompt.instructions) else ""
         if not calls or (refusal and turn.has_recited):  # a recital is refused only once
@@ -111,12 +110,12 @@ def _end_after(group: CallGroup, bounds: Bounds) -> Stop | None:
 
 
 async def _ask(
-    turn: Turn, ports: Ports, bounds: Bounds, prompt: Prompt, tools: tuple[ToolSpec, ...]
+    turn: Turn, ports: Ports, bounds: Bounds, prompt: Prompt, specs: Mapping[str, ToolSpec]
 ) -> Reply:
     """The reply of one step; the call is repeated if a limit on time or money is extended."""
     while True:
         try:
-            reply = await ports.model.ask(prompt.messages, tools)
+            reply = await ports.model.ask(prompt.messages, tuple(specs.values()))
             break
         except LimitReachedError as hit:
             await bounds.extend(hit)
@@ -126,7 +125,7 @@ async def _ask(
     # Staff get a notice that another model answered once per turn, not at each step.
     if reply.notice and reply.notice not in turn.notices:
         turn.notices.append(reply.notice)
-    return reply
+    return _with_offered_names(reply, specs)
 
 
 def expect_listener(turn: Turn, ports: Ports) -> None:
