@@ -46,13 +46,14 @@ class StrictMapping(serializers.Serializer):
 
     def to_internal_value(self, data: object) -> Any:
         """Validate a mapping."""
+        if not isinstance(data, Mapping):
+            raise ValidationError("This must be an object.")
         # DRF ignores unknown keys, so that a misspelt field would silently have no effect.
-        if isinstance(data, Mapping):
-            unknown = [str(name) for name in data if name not in self.fields]
-            if unknown:
-                known = ", ".join(self.fields) or "none"
-                message = f"There is no such field here; known are: {known}."
-                raise ValidationError({name: [message] for name in unknown[:10]})
+        unknown = [str(name) for name in data if name not in self.fields]
+        if unknown:
+            known = ", ".join(self.fields) or "none"
+            message = f"There is no such field here; known are: {known}."
+            raise ValidationError({name: [message] for name in unknown[:10]})
         return super().to_internal_value(data)
 
 
@@ -167,7 +168,8 @@ class Count(RequestField, serializers.IntegerField):
         """Validate digits."""
         # `int` would accept " 5", "+5", "5_0" and the digits of other scripts.
         if not DIGITS.fullmatch(str(data)):
-            raise ValidationError(f"This must be a whole number from 0 to {MOST_NUMBER}.")
+            bounds = f"{self.min_value} to {self.max_value}"
+            raise ValidationError(f"This must be a whole number from {bounds}.")
         return int(str(data))
 
 

@@ -39,7 +39,7 @@ MOST_CALLS = 5_000
 LONGEST_FINISH_REASON = 60
 # Mistral accepts no other ids of tool calls, and all other services accept these too.
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
-_NAMESPACE = re.compile(r"\A(?:functions\.|default_api[.:])")
+_AROUND_NAMES = re.compile(r"\A(?:functions\.|default_api[.:])|:\d{1,3}\Z")
 _WITHOUT_IDS = ("user", "system")
 
 
@@ -121,8 +121,8 @@ def _with_short_ids(message: Message) -> Message:
 
 
 def _plain_name(name: str) -> str:
-    """The name of a tool, without what servers of gpt-oss and Gemini leave around it."""
-    return _NAMESPACE.sub("", name.partition("<|")[0].strip())
+    """The name of a tool, without what servers of gpt-oss, Gemini and Kimi leave around it."""
+    return _AROUND_NAMES.sub("", name.partition("<|")[0].strip())
 
 
 def _calls(raw_calls: object, make_id: Callable[[], str]) -> tuple[ToolCall, ...]:

@@ -34,6 +34,20 @@ class TestBodies(ApiTest):
                 assert "invalid" == error["code"]
         assert [] == operations.list_goals(self.ada_script).data.goals
 
+    def test_a_body_that_is_no_object_is_told_so(self) -> None:
+        for raw in (b"[]", b'"text"', b"7"):
+            error = self.fault(400, "POST", "assistants/Ada/goals/", raw)
+            assert {"body": ["This must be an object."]} == error["fields"]
+
+    def test_bounds_of_a_number_in_an_address_are_those_of_its_field(self) -> None:
+        for path, bounds in (
+            ("assistants/?offset=x", "0 to 999999999"),
+            ("assistants/?limit=x", "1 to 999999999"),
+            ("assistants/Ada/memory/search/?q=a&limit=x", "1 to 50"),
+        ):
+            (error,) = self.fault(400, "GET", path)["fields"].values()
+            assert [f"This must be a whole number from {bounds}."] == error
+
     def test_a_body_that_is_too_long_is_refused(self) -> None:
         error = self.fault(413, "POST", "assistants/Ada/goals/", b" " * 100_001)
         assert {"code": "too_large", "message": "The body is longer than 100,000 bytes."} == error

@@ -195,7 +195,10 @@ def test_a_call_in_the_older_form_is_read() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["functions.say", "say<|channel|>commentary", " say ", "default_api.say", "default_api:say"],
+    [
+        *("functions.say", "functions.say:0", "say<|channel|>commentary", " say "),
+        *("default_api.say", "default_api:say"),
+    ],
 )
 def test_the_name_of_a_tool_is_read_without_marks(name: str) -> None:
     (call,) = parse_reply(

@@ -26,19 +26,27 @@ _UNMARKED = (
 # A text in which none of these occurs has no such marks.
 SIGNS = re.compile(
     r"<\||\|>|\uff5cDSML|<start_function_|</?longcat_|</?response>|\[/?THINK\]|think▷"
-    r"|>>>|\Aall\n|\bto=functions|\Aanalysis[A-Z\"]"
+    r"|>>>|\Aall\n|\bto=functions|\Aanalysis[A-Z\"]|</?answer>|FINAL RESPONSE\]"
+    r"|<start_of_turn>|\A#{2,4} ?\w+:|\A(?:Thought|Action|Final Answer):"
 )
 # Patterns and what they are replaced with, in this order.
 _DIALECTS = tuple(
     (re.compile(pattern, re.DOTALL), mark)
     for pattern, mark in (
-        # Mistral, Kimi, Cohere, Apertus and Gemma.
+        # The beginning of a turn, which is part of the prompt.
+        (
+            r"<\|im_start\|>assistant\b|<\|start_header_id\|>assistant<\|end_header_id\|>"
+            r"|<(?:start_of_turn|\|turn)>model\b|\A#{2,4} ?(?:Assistant|Response):",
+            "",
+        ),
+        # Mistral, Kimi, Cohere, Apertus, Gemma and Apriel.
         (
             r"\[THINK\]|◁think▷|<\|START_THINKING\|>|<\|inner_prefix\|>|<\|channel>(?:thought\b)?",
             "<think>",
         ),
         (
-            r"\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|inner_suffix\|>|<channel\|>",
+            r"\[/THINK\]|◁/think▷|<\|END_THINKING\|>|<\|inner_suffix\|>|<channel\|>"
+            r"|\[BEGIN FINAL RESPONSE\]",
             "</think>",
         ),
         # gpt-oss, and what its servers leave: "analysisHm.assistantcommentary to=functions.say".
@@ -58,13 +66,17 @@ _DIALECTS = tuple(
             _CALL,
         ),
         (r"<\|from\|>\s?assistant\n|(?:>>>|\A|<\|recipient\|>\s?)all\n(?:<\|content\|>)?", ""),
+        # ReAct.
+        (rf"\A(?:Thought:.*?\n)?Action:\s?{_NAME}\s{{0,9}}\nAction Input:\s{{0,9}}(?=\{{)", _CALL),
+        (r"\A(?:Thought:.*?\n)?Final Answer:", ""),
         # The ends of these calls.
         (r"<\|call\|>|<end_function_call>|<tool_call\|>|<\|tools_suffix\|>", "</function>"),
         # Where a server does not stop after a call, a model invents what it returned.
         (r"(?:<start_function_response>|<\|tool_response>).*", ""),
-        # DeepSeek and LongCat put something into the usual tags; Ernie has one of its own.
+        # DeepSeek and LongCat put something into the usual tags; Ernie, Hunyuan and Apriel have
+        # marks of their own.
         (r"(</?)(?:\uff5cDSML\uff5c|longcat_)", r"\1"),
-        (r"</?response>", " "),
+        (r"</?(?:response|answer)>|\[END FINAL RESPONSE\]", " "),
     )
 )
 

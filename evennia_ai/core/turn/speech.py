@@ -75,12 +75,17 @@ ANSWERS = frozenset(("say", *ANSWERED_BY.values()))
 
 
 def _inner_call(value: Mapping[str, object] | None) -> Mapping[str, Any] | None:
-    """The call within `{"tool_calls": [...]}` or `{"type": "function", "function": {...}}`."""
+    """The call within `{"tool_calls": [...]}` or `{"type": "function", "function": {...}}`.
+
+    Also LangChain's `{"action": ..., "action_input": ...}`, in which an action alone is no call.
+    """
     if value is None:
         return None
     calls = value.get("tool_calls")
     if isinstance(calls, list) and calls and isinstance(calls[0], dict):
         value = calls[0]
+    if "action_input" in value:
+        return {"name": value.get("action"), "arguments": value["action_input"]}
     function = value.get("function")
     return function if isinstance(function, dict) else value
 

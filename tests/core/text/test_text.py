@@ -256,6 +256,17 @@ def test_only_the_final_channel_is_said(said: str, text: str) -> None:
         pytest.param("<|from|>assistant\n<|recipient|>all\n<|content|>Hm.<|stop|>", id="older"),
         pytest.param("<think>Hm</think>\n<response>\nHm.\n</response>", id="Ernie"),
         pytest.param("Hm.<turn|>\n<|turn>user\nHello.", id="Gemma 4"),
+        pytest.param("<|turn>model\nHm.<turn|>", id="Gemma 4, the beginning"),
+        pytest.param("<start_of_turn>model\nHm.<end_of_turn>", id="Gemma 3"),
+        pytest.param("<|im_start|>assistant\nHm.<|im_end|>", id="Qwen"),
+        pytest.param("<|start_header_id|>assistant<|end_header_id|>\n\nHm.", id="Llama"),
+        pytest.param("### Response:\nHm.", id="Alpaca"),
+        pytest.param("<think>Hm</think>\n<answer>\nHm.\n</answer>", id="Hunyuan"),
+        pytest.param(
+            "My reasoning steps:\nHe lies.\n[BEGIN FINAL RESPONSE]\nHm.\n[END FINAL RESPONSE]",
+            id="Apriel",
+        ),
+        pytest.param("Thought: He lies.\nFinal Answer: Hm.", id="ReAct"),
     ],
 )
 def test_marks_around_speech_are_not_said(text: str) -> None:

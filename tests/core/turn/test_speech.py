@@ -34,6 +34,8 @@ HELLO = {"message": "hello"}
                      id="in a tag"),
         pytest.param("say", {"message": "Hm.\nYes."},
                      '{"tool":"say","args":{"message":"Hm.\nYes."}}', id="a bare line break"),
+        pytest.param("say", HELLO, '{"action":"say","action_input":{"message":"hello"}}',
+                     id="LangChain"),
         pytest.param("noop", {}, '{"tool":"noop"}', id="without arguments"),
         pytest.param("noop", {}, '{"tool":"noop","parameters":null}', id="null arguments"),
         pytest.param("noop", {}, '{"tool":"noop","parameters":""}', id="empty arguments"),
@@ -155,6 +157,11 @@ QWEN = (
             "<longcat_arg_value>hello</longcat_arg_value>\n</longcat_tool_call>",
             id="LongCat",
         ),
+        pytest.param(
+            'Thought: Hm.\nAction: say\nAction Input: {"message": "hello"}\nObservation: Done.',
+            id="ReAct",
+        ),
+        pytest.param('Action: say\nAction Input: {"message":"hello"}', id="ReAct, no thought"),
     ],
 )
 def test_calls_told_as_a_name_and_its_arguments(text: str) -> None:
