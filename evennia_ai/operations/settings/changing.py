@@ -110,7 +110,7 @@ def show_setting(script: AssistantScript, path: str) -> Result[SettingRow]:
     try:
         keys = locate(path)
     except ConfigurationError as error:
-        return _refused(script, str(error))
+        return Result(False, f"{script.key}: {error}")
     row = row_of(script, keys)
     default = "" if row["is_default"] else f" (default {shown(row['default'])})"
     line = f"{script.key}: {row['name']} is {shown(row['value'])}{default}"
