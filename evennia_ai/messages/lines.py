@@ -21,6 +21,7 @@ from django.conf import settings
 from evennia.utils.ansi import strip_ansi
 from twisted.internet.interfaces import IWriteDescriptor
 
+from evennia_ai.core.hearing.unmarked import BEFORE_NAME
 from evennia_ai.core.text.cleaning import clean_speech
 from evennia_ai.core.text.phrasing import Phrased, StageDirections, phrase
 from evennia_ai.core.text.words import SENTENCE_ENDS
@@ -66,9 +67,13 @@ def cut_speech(rendered: str, name: str) -> str:
 
     That is what stands between the first quotation mark after the speaker's name and the last one,
     double or single, as in `Tom says 'hello'`. Without marks it is everything after the name and
-    its frame: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`.
+    its frame: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`. Marks or a time may
+    stand before all of it.
     """
-    rest = cut_name(rendered, name)
+    line = plain(rendered)
+    unframed = BEFORE_NAME.sub("", line)
+    is_framed = bool(name) and unframed.casefold().startswith(name.casefold())
+    rest = cut_name(unframed if is_framed else line, name)
     inside = _BRACKETED.match(rest)
     if inside and inside[1].strip().casefold() == name.casefold():
         return rest[inside.end() :]
