@@ -71,12 +71,12 @@ def cut_speech(rendered: str, name: str) -> str:
     stand before all of it.
     """
     line = plain(rendered)
-    unframed = BEFORE_NAME.sub("", line)
-    is_framed = bool(name) and unframed.casefold().startswith(name.casefold())
-    rest = cut_name(unframed if is_framed else line, name)
-    inside = _BRACKETED.match(rest)
+    bare = BEFORE_NAME.sub("", line)
+    inside = _BRACKETED.match(bare)
     if inside and inside[1].strip().casefold() == name.casefold():
-        return rest[inside.end() :]
+        return bare[inside.end() :]
+    is_named = bool(name) and bare.casefold().startswith(name.casefold())
+    rest = cut_name(bare if is_named else line, name)
     opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING and _opens(rest, i)), None)
     if opened is not None:
         closed = rest.rfind(_CLOSING[rest[opened]])

@@ -42,7 +42,7 @@ from tests.game.support import GameTest, pump, says, whispers
         ("Tom Ada: hello", "Tom", "Ada: hello"),
         ("|w*|n Tom declares: hello", "Tom", "hello"),
         ("[13:17] Tom: hello", "Tom", "hello"),
-        ("> <Tom> hello", "Tom", "> <Tom> hello"),
+        ("> <Tom> hello", "Tom", "hello"),
         ("* Tim declares: hello", "Tom", "* Tim declares: hello"),
     ],
 )
