@@ -21,6 +21,7 @@ from django.conf import settings
 from evennia.utils.ansi import strip_ansi
 from twisted.internet.interfaces import IWriteDescriptor
 
+from evennia_ai.core.hearing.unmarked import BEFORE_NAME
 from evennia_ai.core.text.cleaning import clean_speech
 from evennia_ai.core.text.phrasing import Phrased, StageDirections, phrase
 from evennia_ai.core.text.words import SENTENCE_ENDS
@@ -66,12 +67,16 @@ def cut_speech(rendered: str, name: str) -> str:
 
     That is what stands between the first quotation mark after the speaker's name and the last one,
     double or single, as in `Tom says 'hello'`. Without marks it is everything after the name and
-    its frame: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`.
+    its frame: `<Tom> hello`, `[Tom] hello`, `Tom: hello`, `Tom says: hello`. Marks or a time may
+    stand before all of it.
     """
-    rest = cut_name(rendered, name)
-    inside = _BRACKETED.match(rest)
+    line = plain(rendered)
+    bare = BEFORE_NAME.sub("", line)
+    inside = _BRACKETED.match(bare)
     if inside and inside[1].strip().casefold() == name.casefold():
-        return rest[inside.end() :]
+        return bare[inside.end() :]
+    is_named = bool(name) and bare.casefold().startswith(name.casefold())
+    rest = cut_name(bare if is_named else line, name)
     opened = next((i for i, ch in enumerate(rest) if ch in _CLOSING and _opens(rest, i)), None)
     if opened is not None:
         closed = rest.rfind(_CLOSING[rest[opened]])

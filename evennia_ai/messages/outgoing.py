@@ -324,8 +324,9 @@ def emote(character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE)
     _refuse_hushed(character)
     action = _words(text, "pose", character)
     # Models often begin with their own name, which the line adds anyway.
-    if action.casefold().startswith(character.key.casefold() + " "):
-        action = action[len(character.key) :].lstrip()
+    own, begun = (names.name_of(character, None), str(character.key)), action.casefold()
+    name = next((each for each in own if begun.startswith(each.casefold() + " ")), "")
+    action = action[len(name) :].lstrip()
     room, options = character.location, marks("pose", hops, **more)
     if send := lines.emote_of(character):
         _emote(send, character, lines.as_sentence(action), options, adds_name=True)

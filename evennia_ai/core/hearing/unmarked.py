@@ -62,6 +62,8 @@ _SPEECH_SIGN = re.compile(
 )
 # Right behind the name: "Tom: hello", or with any verb, "Tom croaks: hello".
 _ANNOUNCED = re.compile(r"\s*\w*\s?:\s")
+# A game's own `msg` may put marks or a time before each line, as in "* Tom says".
+BEFORE_NAME = re.compile(r"^[\W\d_]{0,20}\s")
 
 
 class Hears(StrEnum):
@@ -112,7 +114,9 @@ def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearin
             continue
         if heard.source in SPEECH and heard.evidence is not Evidence.NONE:
             marked += 1
-        elif heard.source in UNMARKED and _is_speech(heard.body, known):
+        elif heard.source in UNMARKED and _is_speech(
+            heard.body, (*known, heard.sender_name.casefold())
+        ):
             if newest_bare_at is None:
                 # Traces come newest first, so a marked line that was already seen is newer.
                 newest_bare_at, is_mended = record.at, marked > 0
@@ -122,7 +126,8 @@ def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearin
 
 def _is_speech(line: str, names: Collection[str]) -> bool:
     """True for a bare line that begins with a name and goes on with a sign of speech."""
-    folded = line.strip().casefold()
+    line = BEFORE_NAME.sub("", f" {line}")
+    folded = line.casefold()
     name = next((name for name in names if folded.startswith(name)), "")
-    rest = line.strip()[len(name) :]
+    rest = line[len(name) :]
     return bool(name) and bool(_ANNOUNCED.match(rest) or _SPEECH_SIGN.search(rest))

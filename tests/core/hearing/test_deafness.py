@@ -6,7 +6,7 @@ import pytest
 
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
 from evennia_ai.core.hearing.inbox import RUN_BY_HAND
-from evennia_ai.core.hearing.perception import Evidence, Source
+from evennia_ai.core.hearing.perception import Evidence, Heard, Source
 from evennia_ai.core.hearing.unmarked import Hears, listened
 from tests.core.hearing.test_decision_traces import IGNORED
 from tests.core.samples import make_heard
@@ -17,7 +17,7 @@ BARE = make_heard(body='Tom says, "hello"', source=Source.EMIT, evidence=Evidenc
 POSED = make_heard(body="nods", source=Source.POSE, evidence=Evidence.OOB, sender_name="Tom")
 
 
-def _bare(line: str) -> object:
+def _bare(line: str) -> Heard:
     return make_heard(body=line, source=Source.EMIT, evidence=Evidence.NONE)
 
 
@@ -36,6 +36,8 @@ OTHER = make_heard(body="hello", source=Source.SAY, evidence=Evidence.OOB, from_
         (Hears.NOTHING, (BARE, MARKED)),
         (Hears.NOTHING, (_bare("Tom croaks: hello"),)),
         (Hears.NOTHING, (_bare("Tom: hello"),)),
+        (Hears.NOTHING, (_bare("* Tom declares: hello"),)),
+        (Hears.NOTHING, (replace(_bare("a stranger: hello"), sender_name="A stranger"),)),
         (Hears.UNKNOWN, (_bare("Tom wears a hat at 10:30"),)),
         (Hears.WELL, (MARKED, BARE, BARE)),
         (Hears.UNKNOWN, (POSED,)),

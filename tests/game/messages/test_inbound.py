@@ -40,6 +40,10 @@ from tests.game.support import GameTest, pump, says, whispers
         ("Tom: Ada: hello", "Tom", "Ada: hello"),
         ("Tom sagt: Ada, hallo", "Tom", "Ada, hallo"),
         ("Tom Ada: hello", "Tom", "Ada: hello"),
+        ("|w*|n Tom declares: hello", "Tom", "hello"),
+        ("[13:17] Tom: hello", "Tom", "hello"),
+        ("> <Tom> hello", "Tom", "hello"),
+        ("* Tim declares: hello", "Tom", "* Tim declares: hello"),
     ],
 )
 def test_the_speech_is_cut_out(rendered: str, name: str, expected: str) -> None:

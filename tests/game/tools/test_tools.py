@@ -1,8 +1,12 @@
 """The package's tools that speak and look, run as Ada under the game's locks."""
 
+from typing import Any
+
 from evennia_ai.llm.scripted import completion
+from evennia_ai.messages import outgoing
 from evennia_ai.tools import REGISTRY
 from evennia_ai.tools.registry import BUILT_IN
+from tests.game.people import AttentivePerson
 from tests.game.support import whispers
 from tests.game.tools.tool_case import ToolTest
 
@@ -69,6 +73,13 @@ class TestSchemas(ToolTest):
         assert {"inspect_location": ("tick", 60)} == cached
 
 
+class Captain(AttentivePerson):
+    """A character whose title stands before its name."""
+
+    def get_display_name(self, looker: Any = None, **kwargs: Any) -> str:
+        return f"|yCaptain|n {self.key}"
+
+
 class TestSpeech(ToolTest):
     def test_each_does_what_it_says(self) -> None:
         assert "said" == self.told("say", message="Hello.")
@@ -76,6 +87,13 @@ class TestSpeech(ToolTest):
         assert "done" == self.told("emote", action="bows.")
         expected = ['Ada says, "Hello."', 'Ada whispers: "Psst."', "Ada bows."]
         assert expected == self.tom.heard_from(self.ada)
+
+    def test_a_pose_begins_with_its_name_once(self) -> None:
+        """By whichever name the model begins it: the key, or the name that others see."""
+        _, vera = self.make("Vera", typeclass=Captain)
+        for action in ("bows.", "Vera bows.", "captain vera bows."):
+            outgoing.emote(vera, action, hops=0)
+        assert ["Captain Vera bows."] * 3 == self.tom.heard_from(vera)
 
     def test_messages_carry_one_hop_more(self) -> None:
         self.told("say", message="Hello.")
