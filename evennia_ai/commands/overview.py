@@ -14,6 +14,7 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.lockout import Cause, State
 from evennia_ai.core.text.words import counted, money
 from evennia_ai.core.turn.tokens import band, calculate_utilization
+from evennia_ai.memory.modes import PAUSED
 from evennia_ai.messages.lines import literal
 from evennia_ai.operations import AssistantScript
 from evennia_ai.operations.budget.caps import CapRow, known_cost
@@ -117,8 +118,9 @@ def _problem_lines(seen: Glance) -> list[str]:
     """Problems that staff have to know about, with the commands that fix them."""
     data, key, memory = seen.status, seen.status.key, condition_of(seen.script)
     lines = [_lockout_text(data)] if data.emergency_stop else []
-    if not (data.enabled or data.emergency_stop):
-        lines.append(f"{key} is silent. {notices.TO_START.format(name=key)}")
+    mood = "silent" if not data.enabled else PAUSED if data.mood == PAUSED else ""
+    if mood and not data.emergency_stop:
+        lines.append(f"{key} is {mood}. {notices.TO_START.format(name=key)}")
     if data.wrong_settings:
         does = f"{key} does nothing because a setting is wrong"
         lines.append(f"{does}. {_place_of(data.wrong_settings, key)}\n    {data.wrong_settings}")
@@ -153,7 +155,7 @@ def _sentence(data: Status) -> str:
     asks = ", and it has a question: assistant questions" if data.questions else ""
     if data.emergency_stop:
         asks = f". To let it go on: assistant emergency clear {data.key}"
-    elif not data.enabled:
+    elif not data.enabled or data.mood == PAUSED:
         asks = f". {notices.TO_START.format(name=data.key)}"
     return f"{data.key}: {data.mood}. {where}; {waiting}{asks}."
 

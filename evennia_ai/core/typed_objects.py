@@ -108,6 +108,7 @@ class Script(TypedObject, Protocol):
 
     obj: Any
     db_date_created: Any
+    db_is_active: bool
 
 
 class Reactor(Hashable, Protocol):

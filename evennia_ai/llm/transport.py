@@ -12,6 +12,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
+from aiohttp.http_exceptions import HttpProcessingError
 from twisted.internet.defer import Deferred
 from yarl import URL
 
@@ -89,7 +90,16 @@ def _root_cause(error: BaseException) -> str:
         error = error.__cause__
     if isinstance(error, ssl.SSLError) and error.reason in NOT_ENCRYPTED:
         return "what answers there does not speak https; if it is a plain server, write http://"
-    return one_line(str(error), 2000) or type(error).__name__
+    # As text, a broken answer begins with "400", which no service sent.
+    text = error.message if isinstance(error, HttpProcessingError) else str(error)
+    return one_line(text, 2000) or type(error).__name__
+
+
+def _is_broken_answer(error: BaseException) -> bool:
+    causes = (error, error.__cause__)
+    return any(
+        isinstance(each, aiohttp.ClientPayloadError | HttpProcessingError) for each in causes
+    )
 
 
 def _was_sent(error: Exception) -> bool:
@@ -239,6 +249,8 @@ class OpenAITransport:
         except (aiohttp.ClientError, OSError) as error:
             cause = self._redacted(_root_cause(error), 160)
             text = f"no connection to {self.base_url}: {cause}"
+            if _is_broken_answer(error):
+                text = f"the answer of {self.base_url} cannot be read: {cause}"
             # Without a session (its certificates could not be read, say) nothing was sent.
             was_sent = self._session is not None and _was_sent(error)
             raise ModelConnectionError(text, was_sent=was_sent) from None

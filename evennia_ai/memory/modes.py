@@ -18,6 +18,7 @@ from evennia_ai.runtime.assistant import Assistant
 
 # Silence after which a talk does not keep the assistant awake.
 TALK_SECONDS = 300.0
+PAUSED = "paused"
 FALLS_ASLEEP = "{name}'s eyes fall shut, and sleep comes."
 WAKES = "{name} wakes."
 
@@ -41,8 +42,15 @@ def is_asleep(script: Assistant) -> bool:
     return bool(state.read(script, "operating_mode") == ASLEEP)
 
 
+def is_paused(script: Assistant) -> bool:
+    """True if code of the game paused or stopped its timer: what it is asked waits."""
+    return not script.db_is_active or (script.work is not None and script.work.is_closing)
+
+
 def mood(script: Assistant) -> str:
-    """The word for people: asleep, or awake."""
+    """The word for people: paused, asleep, or awake."""
+    if is_paused(script):
+        return PAUSED
     return "asleep" if is_asleep(script) else "awake"
 
 

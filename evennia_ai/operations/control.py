@@ -16,6 +16,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.dropped import listed
 from evennia_ai.core.safety.notices import TO_START
 from evennia_ai.core.text.words import counted
+from evennia_ai.memory import modes
 from evennia_ai.operations.result import Result, note, one_of
 from evennia_ai.operations.settings.changing import signed
 from evennia_ai.operations.times import iso
@@ -163,8 +164,12 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
     # Returns False where nothing changes, so that a round over many counts only real changes.
-    if bool(state.read(script, "enabled")) == enabled or (enabled and script.obj is None):
+    if enabled and script.obj is None:
         return False
+    if is_restarted := enabled and modes.is_paused(script):
+        script.start()
+    if bool(state.read(script, "enabled")) == enabled:
+        return is_restarted
     if not enabled:
         state.bump_epoch(script)  # voids the turn under way, whose reply would still be said
     with signed(by):

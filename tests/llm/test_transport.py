@@ -118,6 +118,28 @@ def test_a_cut_connection_is_a_connection_error(make: Make, post: Any, model: Fa
     assert (True, True) == (caught.value.retryable, caught.value.was_sent)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\n{",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
+    ],
+)
+def test_an_answer_that_is_no_http_or_breaks_off_is_told_as_that(
+    make: Make, post: Any, answer: bytes
+) -> None:
+    """It was told as "no connection: 400, message: ...", where somebody answered, and not so."""
+    with BareServer.running({PATH: answer}) as server:
+        with pytest.raises(ModelConnectionError) as caught:
+            post(make(server.base_url))
+        assert str(caught.value).startswith(f"the answer of {server.base_url} cannot be read: ")
+    assert "400" not in str(caught.value)
+    assert (True, True) == (caught.value.retryable, caught.value.was_sent)
+
+
 @pytest.mark.parametrize("kind", ["html", "empty_object", "truncated"])
 def test_a_wrong_body_is_handed_on_to_the_parser(
     make: Make, post: Any, model: FakeModel, kind: str

@@ -17,6 +17,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.text.words import counted
 from evennia_ai.errors import ConfigurationError
+from evennia_ai.memory import modes
 from evennia_ai.operations.memory.upkeep import FAILED, Condition, condition_of
 from evennia_ai.operations.monitoring.capacity import EndpointUse, all_uses, workers_row
 from evennia_ai.operations.result import Result, note, one_of
@@ -24,8 +25,8 @@ from evennia_ai.runtime import ability, services, state
 from evennia_ai.runtime.assistant import Assistant
 
 OK, DEGRADED, STOPPED = "ok", "degraded", "stopped"
-SILENT, UNABLE, PAUSED = "silent", "unable", "paused"
-STATES = (*(each.value for each in State), SILENT, UNABLE, PAUSED)
+SILENT, UNABLE = "silent", "unable"
+STATES = (*(each.value for each in State), SILENT, UNABLE, modes.PAUSED)
 HALTED = (State.STOPPED.value, State.SAFETY_LOCKOUT.value)
 HEALTH = [OK, DEGRADED, STOPPED]
 SLOW_SECONDS = 0.5  # `SELECT 1` takes a millisecond or less on a database that is well
@@ -43,8 +44,8 @@ def condition(script: Assistant) -> str:
     word = emergency.state_of(script).value
     if word in HALTED:
         return word
-    if script.work is not None and script.work.is_closing:
-        return PAUSED
+    if modes.is_paused(script):
+        return modes.PAUSED
     if not state.read(script, "enabled"):
         return SILENT
     if not script.silence:

@@ -117,6 +117,20 @@ class TestStartStop(CommandTest):
         ):
             assert expected == self.assistant(line).partition("\n")[0], line
 
+    def test_one_that_code_paused_or_stopped_is_paused_until_it_is_started(self) -> None:
+        """It was called awake everywhere, and what people asked waited for ever."""
+        for act in ("pause", "stop"):
+            getattr(self.ada_script, act)()
+            self.type(self.tom, f"whisper Ada = {act}?")
+            assert "Ada is paused. To let it answer: assistant start Ada" in self.assistant("list")
+            assert self.assistant("status ada").startswith("Ada: paused. ")
+            assert "Now: paused, and 1 waiting." in self.assistant("why ada")
+            self.model.answers.append(whispers(f"After {act}."))
+            assert "Ada is awake." == self.assistant("start ada")
+            pump()
+            assert f'Ada whispers: "After {act}."' in self.tom.heard_from(self.ada)
+            assert "Ada: awake. " in self.assistant("status ada")
+
     def test_an_emergency_stop_and_its_clearing(self) -> None:
         """A name is optional, and words may be in capitals."""
         for line, expected in (
