@@ -1,12 +1,15 @@
 """`evennia_ai.testing`, with which a game tests its assistants."""
 
 import unittest
+from typing import Any
 
 import pytest
 from evennia.utils.test_resources import BaseEvenniaTest
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 
-from evennia_ai.testing import AssistantTestMixin, connect, pump, says, whispers
+from evennia_ai.testing import AssistantTestMixin, calls, connect, pump, says, whispers
+from evennia_ai.tools import TOOL_REGISTRY, tool
 from tests.game.docs.test_documents import snippet
 
 
@@ -56,6 +59,22 @@ class TestOfAGame(AssistantTestMixin, BaseEvenniaTest):
         begun = self.clock.seconds()
         self.advance(3600)
         assert 3600 == self.clock.seconds() - begun
+
+    def test_a_tool_that_waits_is_done_when_the_test_says_so(self) -> None:
+        answer: Deferred[str] = Deferred()
+
+        @tool
+        def ask_the_tide_office(character: Any) -> Deferred[str]:
+            """Ask the tide office."""
+            return answer
+
+        self.addCleanup(TOOL_REGISTRY.pop, ask_the_tide_office.__name__)
+        self.model.answers.extend([calls(ask_the_tide_office.__name__), says("At noon.")])
+        self.type(self.char1, "say @ada when is the tide?")
+        assert [] == self.heard(self.char1, speaker=self.ada)
+        answer.callback("noon")
+        self.advance(0)
+        self.assert_heard(self.char1, "At noon.", speaker=self.ada)
 
     def test_who_comes_online_is_there(self) -> None:
         first, second = self.put_online(self.char2), connect()
