@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse, set_script_prefix
 
 from evennia_ai import emergency, operations
@@ -87,6 +87,13 @@ class PagesTest(WebTest):
             assert (status, POLICY) == (refused.status_code, refused["Content-Security-Policy"])
             assert "workbench" in text_of(refused)
         assert 400 == client.post(self.address("create"), {**token, "key": ""}).status_code
+
+    def test_a_part_for_which_the_game_has_no_time_is_asked_for_again(self) -> None:
+        client = self.client_of("owner")
+        for config, again in (({}, None), ({"timeout_seconds": -1}, "later")):
+            with override_settings(EVENNIA_AI_API_CONFIG=config):
+                part = client.get(self.address("now"), headers={"HX-Request": "true"})
+            assert again == part.headers.get("HX-Trigger"), part.status_code
 
     def test_the_list_of_many_assistants_is_closed(self) -> None:
         """On a phone it would fill several screens before each page."""
