@@ -119,6 +119,15 @@ class PagesTest(WebTest):
         assert 404 == response.status_code
         assert "There is no assistant named 'Nobody'" in text_of(response)
 
+    def test_a_refused_page_leads_to_the_pages_that_one_may_see(self) -> None:
+        for who, name, there in (("player", "money", "mine"), ("owner", "live", "now")):
+            path = {"key": "Nobody"} if name == "live" else {}
+            refused = self.get(name, who=who, **path).content.decode()
+            link = re.search(r'<a href="([^"]*)">the pages that you may see', refused)
+            assert link is not None
+            shown = self.client_of(who).get(link[1], follow=True)
+            assert (200, self.address(there)) == (shown.status_code, shown.request["PATH_INFO"])
+
 
 class UnsentTest(WebTest):
     """A form whose login ended, or was renewed, while somebody filled it in."""
