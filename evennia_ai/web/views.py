@@ -338,7 +338,9 @@ def _error_page(request: HttpRequest, error: Exception) -> HttpResponse:
         logger.log_trace(f"[assistant] a page failed: {type(error).__name__}")
         status, message = HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR
     context = {"told": message, "status": status.value, "page_title": status.phrase}
-    return HttpResponse(_render(request, "failed", context), status=status)
+    # A part that the game had no time for is asked for again, see `follow.html`.
+    later = {"HX-Trigger": "later"} if status is HTTPStatus.SERVICE_UNAVAILABLE else {}
+    return HttpResponse(_render(request, "failed", context), status=status, headers=later)
 
 
 def _page_response(

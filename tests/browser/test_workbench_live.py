@@ -43,6 +43,18 @@ wait => new Promise(resolve => {
     const last = setTimeout(() => end(false), wait);
 })
 """
+LOSE_THE_NETWORK = """
+() => {
+    const send = XMLHttpRequest.prototype.send;
+    window.lost = 0;
+    XMLHttpRequest.prototype.send = function (body) {
+        if (window.isBack) { send.call(this, body); return; }
+        window.lost += 1;
+        setTimeout(() => this.dispatchEvent(new ProgressEvent("error")));
+    };
+}
+"""
+GET_IT_BACK = "() => { window.isBack = true; return window.lost; }"
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(each => { each.open = true; })"
 IS_OPEN = "id => document.getElementById(id).open"
 
@@ -149,6 +161,20 @@ def test_a_game_that_is_reloaded_is_followed_on(
     answered = monotonic()
     live.wait_for("answered", "tool say")
     print(f"\nafter a reload of the game the page was there {monotonic() - answered:.2f} s later")
+    assert live.is_the_same
+
+
+def test_what_could_not_be_fetched_is_fetched_later(
+    live: Page, model: FakeModel, enter: Enter
+) -> None:
+    """The stream tells of a change once; while the network is away, nothing shows it."""
+    tom = enter("Tom")
+    live.tab.run(LOSE_THE_NETWORK)
+    model.queue(says("The net is torn."))
+    tom.ask("say ada, what of the net?", "The net is torn")
+    sleep(1.5)  # until all changes of the turn are told
+    assert live.tab.run(GET_IT_BACK)
+    live.wait_for("what of the net?", "answered")
     assert live.is_the_same
 
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse, set_script_prefix
 
 from evennia_ai import emergency, operations
@@ -88,6 +88,13 @@ class PagesTest(WebTest):
             assert "workbench" in text_of(refused)
         assert 400 == client.post(self.address("create"), {**token, "key": ""}).status_code
 
+    def test_a_part_for_which_the_game_has_no_time_is_asked_for_again(self) -> None:
+        client = self.client_of("owner")
+        for config, again in (({}, None), ({"timeout_seconds": -1}, "later")):
+            with override_settings(EVENNIA_AI_API_CONFIG=config):
+                part = client.get(self.address("now"), headers={"HX-Request": "true"})
+            assert again == part.headers.get("HX-Trigger"), part.status_code
+
     def test_the_list_of_many_assistants_is_closed(self) -> None:
         """On a phone it would fill several screens before each page."""
         menu = '<nav aria-label="Assistants">'
@@ -111,6 +118,15 @@ class PagesTest(WebTest):
         response = self.get("live", key="Nobody")
         assert 404 == response.status_code
         assert "There is no assistant named 'Nobody'" in text_of(response)
+
+    def test_a_refused_page_leads_to_the_pages_that_one_may_see(self) -> None:
+        for who, name, there in (("player", "money", "mine"), ("owner", "live", "now")):
+            path = {"key": "Nobody"} if name == "live" else {}
+            refused = self.get(name, who=who, **path).content.decode()
+            link = re.search(r'<a href="([^"]*)">the pages that you may see', refused)
+            assert link is not None
+            shown = self.client_of(who).get(link[1], follow=True)
+            assert (200, self.address(there)) == (shown.status_code, shown.request["PATH_INFO"])
 
 
 class UnsentTest(WebTest):
