@@ -94,7 +94,7 @@ class MeteredPayment:
             return
         parts = parts_of(self.estimate.usage, self.account.shares)
         if len(parts) == 1:
-            self._reserve(*parts, self.estimate)
+            self._reserve(next(iter(parts)), self.estimate)
             return
         last = self.estimate.last
         try:
