@@ -92,17 +92,18 @@ class MeteredPayment:
         """
         if self._held:
             return
-        (payer, part), *others = parts_of(self.estimate.usage, self.account.shares).items()
-        if not others:
-            self._reserve(payer, self.estimate)
+        parts = parts_of(self.estimate.usage, self.account.shares)
+        if len(parts) == 1:
+            self._reserve(next(iter(parts)), self.estimate)
             return
-        # Shares are judged one by one but belong to a single answer, which one share's cap alone
-        # cannot shorten.
-        self._reserve(payer, replace(self.estimate, usage=part, least=None))
+        last = self.estimate.last
         try:
-            for person, part in others:
-                estimate = replace(self.estimate, usage=part, last=TokenUsage(), least=None)
-                self._reserve_share(person, estimate)
+            for person, part in parts.items():
+                # Shares are judged one by one but belong to a single answer, which one share's cap
+                # alone cannot shorten.
+                share = replace(self.estimate, usage=part, last=last, least=None)
+                self._reserve_share(person, share)
+                last = TokenUsage()
         # All or none: a share held for no call would take up room under its caps.
         except BaseException:
             self._release()

@@ -14,7 +14,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.llm.scripted import completion
 from evennia_ai.messages.incoming import person_of
-from evennia_ai.models import ModelCall
+from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.runtime import services, state
 from evennia_ai.testing import UNHURRIED, pump
 from tests.fakes.answers import count_tokens
@@ -227,14 +227,22 @@ class TestTasks(ChainTest):
 
 
 class TestSummaries(ChainTest):
-    def summed_up(self, *lines: tuple[Any, str]) -> dict[str, int]:
-        """The tokens charged to each person for the summary of a talk."""
+    def summed_up(self, *lines: tuple[Any, str], spent: str = "") -> dict[str, int]:
+        """The tokens charged to each person for the summary of a talk.
+
+        Args:
+            spent: the person who has no budget left for it.
+        """
         self.let(lambda *_: completion(None, ("say", {"message": "Hello."})))
         for person, line in lines:
             self.type(person, line)
         ledger.store().flush()
         ModelCall.objects.all().delete()
         state.write(self.ada_script, compact_preserve_window=2)
+        if spent:
+            caps = {"player": {"tokens_per_day": 100_000}}
+            state.write(self.ada_script, budget_config=caps)
+            BudgetTotal.objects.filter(scope="player", key=spent).update(prompt_tokens=100_000)
         self.let(lambda *_: completion("They spoke of storms."))
         compact_conversation_history(self.ada_script)
         pump()
@@ -258,3 +266,12 @@ class TestSummaries(ChainTest):
         )
         (minute,) = [s for s in game.standings if s.name == "calls_per_minute"]
         assert 9 + 1 == minute.used
+
+    def test_who_has_no_budget_left_keeps_no_summary_from_others(self) -> None:
+        """Even if most of the talk is theirs; the game bears that share."""
+        lines = [(self.tom, f"say @ada {'storm ' * 120} {n}") for n in range(6)]
+        lines += [(self.mira, f"say @ada {'storm ' * 120} {n}") for n in range(2)]
+        lines += [(self.mira, "say @ada hello")]
+        charged = self.summed_up(*lines, spent=person_of(self.tom))
+        assert {"", person_of(self.mira)} == set(charged)
+        assert charged[""] > charged[person_of(self.mira)]
