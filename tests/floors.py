@@ -142,10 +142,13 @@ def find_imports(source: str, modules: Mapping[str, str]) -> Iterator[Import]:
         yield from (Import(target, is_local, node.lineno) for target in targets)
 
 
+parse = cache(ast.parse)  # of one source, for all rules
+
+
 @cache
 def _import_statements(source: str) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
     """Yield the import statements of a source, and whether each is inside a function."""
-    imports, waiting = [], [(ast.parse(source), False)]
+    imports, waiting = [], [(parse(source), False)]
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     while waiting:
         node, is_local = waiting.pop()

@@ -20,6 +20,7 @@ from evennia.objects.objects import DefaultObject
 from evennia.scripts.models import ScriptDB
 from evennia.server.serversession import ServerSession
 from evennia.server.signals import SIGNAL_OBJECT_POST_PUPPET
+from evennia.typeclasses.attributes import Attribute
 from evennia.utils.test_resources import EvenniaTestMixin
 
 NAMES = (
@@ -30,7 +31,7 @@ NAMES = (
 
 def forget_instances() -> None:
     """Empty Evennia's caches, including objects that it keeps because they have `ndb` values."""
-    for model in (AccountDB, ChannelDB, ObjectDB, ScriptDB):
+    for model in (AccountDB, Attribute, ChannelDB, ObjectDB, ScriptDB):
         model.flush_instance_cache(force=True)
 
 

@@ -199,10 +199,9 @@ def test_hardly_more_than_the_standard_library(
     assert {floors.PACKAGE, *libraries} == set(json.loads(done.stdout))
 
 
-@cache
 def tree_of(module: str) -> ast.Module:
     """Return the parsed source of a module of the package."""
-    return ast.parse(MODULES[module])
+    return floors.parse(MODULES[module])
 
 
 @cache

@@ -14,7 +14,7 @@ from evennia.utils.create import create_object
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import Cause
 from evennia_ai.emergency import trigger_emergency_stop
-from evennia_ai.runtime import state
+from evennia_ai.runtime import services, state
 from tests import postgres
 from tests.api.cases import CASES, ROOM, Case
 from tests.api.support import ApiTest
@@ -63,20 +63,21 @@ class TestRights(ApiTest):
         brutus.locks.add("edit:perm(Builder)")
         for account in self.people.values():
             self._client(account)
+        operations.add_goal(self.ada_script, "Count the books.")
+        self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
+        self.stock(self.ada_script)
         self.begin_part()
 
     def prepare(self, wanted: str) -> None:
-        """Put Ada, the only assistant, into a state; everything else is as at her creation."""
+        """Put Ada, the only assistant, into a state; everything else is as after `setUp`."""
         self.take_back()
         self.people = {who: AccountDB.objects.get(pk=each.pk) for who, each in self.people.items()}
         if wanted == "missing":
             self.end_all()
             self.stock(None)
             return
-        operations.add_goal(self.ada_script, "Count the books.")
         self.ada_script.work.breakers.get_or_create("tool:say")
-        self.ask("whisper Ada = hello", says("Hello."), person=self.mira)
-        self.stock(self.ada_script)
+        services.pool().breakers.get_or_create("llm:scripted")
         if wanted != "running":
             cause = Cause.KILL if wanted == "stopped" else Cause.REPEAT
             trigger_emergency_stop(self.ada_script, "a test", cause=cause)

@@ -3,8 +3,7 @@
 from django.test.utils import override_settings
 from twisted.internet.task import Clock
 
-from evennia_ai.budget import ledger
-from evennia_ai.models import BudgetTotal, ModelCall
+from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.runtime import state
 from evennia_ai.tools import load_modules
 from tests.game.support import GameTest, pump
@@ -21,20 +20,25 @@ class WalkedCase(GameTest):
 
     character_typeclass = Listener
 
+    def setUp(self) -> None:
+        super().setUp()
+        brass, _ = self.make("Brass")
+        brass.tags.add("specialist")
+        for script in (self.ada_script, brass):
+            state.write(script, max_history=8, compact_preserve_window=2)
+        self._brass = brass.pk
+        self.begin_part()
+
     def begin(self) -> World:
-        """Make two new assistants and an empty ledger."""
-        self.end_all()
-        ledger.start_anew()
-        BudgetTotal.objects.all().delete()
-        ModelCall.objects.all().delete()
+        """Begin as in `setUp`, with two new assistants and an empty ledger."""
+        self.take_back()
         load_modules([TOOLS])
         clock = Clock()
         clock.rightNow = NOON
-        self.forget()
-        scripts = [self.make(name)[0] for name in ("Ada", "Brass")]
+        brass = AssistantScript.objects.get(pk=self._brass)
+        brass.at_server_start()
+        scripts = (self.ada_script, brass)
         for script in scripts:
             script.clock = clock
-            state.write(script, max_history=8, compact_preserve_window=2)
-        scripts[1].tags.add("specialist")
         pump()
         return World(scripts, (self.tom, self.mira), clock, pump)
