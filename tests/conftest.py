@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
+# Times say more of the machine than of a test, also how long examples take to be made.
+UNTIMED = settings(deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 # Few examples, so that the tests of the lowest floors are quick enough to run all the time.
-settings.register_profile("quick", max_examples=15, deadline=None, database=None, derandomize=True)
+settings.register_profile("quick", UNTIMED, max_examples=15, derandomize=True)
 # For properties that may build a game for each example; and for the lowest floors.
-settings.register_profile("thorough", max_examples=150, deadline=None, database=None)
-settings.register_profile("thousands", max_examples=1500, deadline=None, database=None)
+settings.register_profile("thorough", UNTIMED, max_examples=150)
+settings.register_profile("thousands", UNTIMED, max_examples=1500)
 settings.load_profile(os.environ.get("EVENNIA_AI_TEST_PROFILE", "quick"))
 
 

@@ -158,9 +158,11 @@ def _prompt_of(report: Mapping[str, object]) -> tuple[int, int]:
     prompt = _first_count(report, *PROMPT)
     if not prompt:
         return 0, 0
-    details = next(filter(None, map(report.get, PROMPT_DETAILS)), None)
+    chat, responses = PROMPT_DETAILS
+    details = report.get(chat) or report.get(responses)
     cached = details.get(CACHED_TOKENS) if isinstance(details, Mapping) else None
-    read, written = (_first_count(report, name) or 0 for name in (CACHE_READ, CACHE_WRITTEN))
+    read = _first_count(report, CACHE_READ) or 0
+    written = _first_count(report, CACHE_WRITTEN) or 0
     # Anthropic counts what it read from its cache and wrote into it beside the rest. Gateways that
     # add all of it up, as others do, say so by the details.
     if type(cached) is int and cached >= read:
@@ -171,8 +173,11 @@ def _prompt_of(report: Mapping[str, object]) -> tuple[int, int]:
 
 def _first_count(report: Mapping[str, object], *names: str) -> int | None:
     """The first plausible number of tokens among some members of a report."""
-    counts = (_token_count(report.get(name), MOST_REPORTED) for name in names)
-    return next((count for count in counts if count is not None), None)
+    for name in names:
+        count = _token_count(report.get(name), MOST_REPORTED)
+        if count is not None:
+            return count
+    return None
 
 
 def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
