@@ -164,7 +164,7 @@ def set_enabled(script: AssistantScript, enabled: bool, *, by: str = "") -> Resu
 
 def _enable(script: AssistantScript, enabled: bool, by: str) -> bool:
     # Returns False where nothing changes, so that a round over many counts only real changes.
-    if enabled and script.obj is None:
+    if enabled and (script.obj is None or script.pk is None):  # without a body, or deleted
         return False
     if is_restarted := enabled and modes.is_paused(script):
         script.start()

@@ -108,7 +108,11 @@ CALLS = (
         does(call("fly")),
         "a tool that does not exist failed 4 times with the same arguments",
     ),
-    mended("name in the wrong case", does(call("Whisper", {})), "Whisper!"),
+    said(
+        "name in another case",
+        does(call("WHISPER", {"target": "Tom", "message": "Good evening."})),
+        "Good evening.",
+    ),
     mended("name with blanks around it", does(call(" look ", {})), "look"),
     mended("a name that is a sentence", does(call("say hello to Tom!", {})), "say_hello_to_Tom_!"),
     mended("a name of 300 letters", does(call("x" * 300, {})), "x" * 64 + "!"),

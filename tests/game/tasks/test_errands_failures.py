@@ -88,7 +88,7 @@ class TestFailures(ErrandTest):
         state.write(self.ada_script, max_pending_events=2)
         self.type(self.tom, "whisper Ada = a riddle")
         asked = [self.ada.ask(question) for question in ("One?", "Two?")]
-        self.refused(asked[0], Reason.BUSY, "it was given up")
+        self.refused(asked[0], Reason.BUSY, "its inbox was full")
         assert not asked[1].called
 
     def test_what_is_lost_is_found_out(self) -> None:
