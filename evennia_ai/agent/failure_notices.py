@@ -52,7 +52,7 @@ def notify_dropped(script: Assistant, events: Sequence[Event]) -> None:
     work, now = script.work, script.clock.seconds()
     for event in events:
         work.decisions.note([event.number], "dropped", "the inbox was full")
-        notify_failure(script, event, "its inbox was full", line=BUSY_LINE)
+        notify_failure(script, event, task_waits.INBOX_FULL, line=BUSY_LINE)
     work.turned_away += len(events)
     if work.turned_away and now - work.turned_away_told_at >= LOG_INTERVAL_SECONDS:
         count = counted(work.turned_away, "messages")
@@ -61,7 +61,7 @@ def notify_dropped(script: Assistant, events: Sequence[Event]) -> None:
 
 
 def notify_failure(
-    script: Assistant, event: Event, why: str = "it was given up", *, line: str = ""
+    script: Assistant, event: Event, why: str = task_waits.GIVEN_UP, *, line: str = ""
 ) -> bool:
     """Tell the sender of an event, once and in character, that no answer will come.
 

@@ -115,6 +115,7 @@ class ProgramRequest(TaskWait):
             STOPPED: Reason.STOPPED,
             DID_NOTHING: Reason.SILENT,
             task_waits.GIVEN_UP: Reason.BUSY,
+            task_waits.INBOX_FULL: Reason.BUSY,
         }
         text = "it was stopped" if why == STOPPED else why
         return self.refusal(text, Reason.STOPPED if is_lost else reasons.get(why, Reason.FAILED))

@@ -27,6 +27,7 @@ DROPPED = "nobody waits for it any more"
 STOPPED = "emergency_stop"
 DID_NOTHING = "it chose to do nothing"
 GIVEN_UP = "it was given up"
+INBOX_FULL = "its inbox was full"
 LOOK_EVERY_SECONDS = 5.0
 
 
