@@ -156,7 +156,7 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
     condition = Q()
     for form in name.written:
         condition |= Q(words__icontains=form) | Q(answer__icontains=form)
-    for row in TracedMessage.objects.filter(condition, assistant=assistant) if name.known else ():
+    for row in TracedMessage.objects.filter(condition, assistant=assistant) if name.written else ():
         # The query finds parts of words as well; only whole names are hidden.
         words, answer = name.hidden(row.words), name.hidden(row.answer)
         if (words, answer) != (row.words, row.answer):

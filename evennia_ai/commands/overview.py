@@ -28,6 +28,7 @@ from evennia_ai.operations.tools.running import broken_modules
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")
 WIDEST = (16, 16, 8, 0, 14, 14, 16, 4)
 LINE = 100
+UNSEARCHABLE = "cannot be searched: {problem}"
 
 
 def _lockout_text(data: Brief) -> str:
@@ -56,7 +57,7 @@ def _context(tokens: int | None, most: int) -> str:
 def _memory_text(memory: MemorySummary) -> str:
     """Problems and state of the memory as one line, or ""."""
     if memory["state"] == FAILED:
-        return f"cannot be searched: {memory['problem']}"
+        return UNSEARCHABLE.format(problem=memory["problem"])
     waits = f"{memory['waiting']} wait for the index" if memory["waiting"] else ""
     return "; ".join(filter(None, (memory["problem"], memory["notice"], waits)))
 
@@ -131,7 +132,8 @@ def _problem_lines(seen: Glance) -> list[str]:
     if data.location is None:
         lines.append(f"{key} is nowhere and needs a room.")
     if memory.state == FAILED:
-        lines.append(f"{key}'s memory cannot be searched: {memory.problem}. Look: aimemory {key}")
+        trouble = UNSEARCHABLE.format(problem=memory.problem)
+        lines.append(f"{key}'s memory {trouble}. Look: aimemory {key}")
     return lines
 
 

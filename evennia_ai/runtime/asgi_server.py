@@ -102,12 +102,15 @@ def address_of(listener: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+def _peer(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
 def client_address(request: Request) -> str:
     """The address that a request comes from."""
-    peer = request.client.host if request.client else ""
     forwarded = request.headers.get("x-forwarded-for", "")
     # The end of the header is what trusted proxies appended.
-    return client_of(peer, forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
+    return client_of(_peer(request), forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
 def base_url(request: Request) -> str:
@@ -115,9 +118,8 @@ def base_url(request: Request) -> str:
 
     A trusted proxy says by X-Forwarded-Proto whether its client came over TLS.
     """
-    peer = request.client.host if request.client else ""
     scheme = request.headers.get("x-forwarded-proto", "").strip().lower()
-    if scheme not in SCHEMES or not is_within(peer, trusted_proxies()):
+    if scheme not in SCHEMES or not is_within(_peer(request), trusted_proxies()):
         scheme = request.url.scheme
     return f"{scheme}://{request.url.netloc}"
 

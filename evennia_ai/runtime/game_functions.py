@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from types import MappingProxyType
-from typing import Any
 
 from django.conf import settings
 from evennia.utils import logger
 
+from evennia_ai.core.settings.game import named_function
 from evennia_ai.core.text.cleaning import one_line
 from evennia_ai.core.typed_objects import Being, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -20,21 +18,6 @@ MACROS, QUEST_STATE = "EVENNIA_AI_MACROS", "EVENNIA_AI_QUEST_STATE"
 LONGEST_VALUE = 200  # characters of a macro's value in a prompt
 _NAME = re.compile(r"[a-z][a-z_]{0,39}")
 _NONE: Mapping[str, Callable[..., object]] = MappingProxyType({})
-
-
-@cache
-def _function(path: str, setting: str) -> Callable[..., object]:
-    module, _, name = path.rpartition(".")
-    try:
-        member: Any = getattr(importlib.import_module(module), name)
-    except Exception as error:  # importing the game's module may raise anything
-        raise ConfigurationError(
-            f"{setting} names {path!r}, which is not there: {error}"
-        ) from error
-    if not callable(member):
-        raise ConfigurationError(f"{setting} names {path!r}, which is not a function")
-    function: Callable[..., object] = member
-    return function
 
 
 def macros() -> Mapping[str, Callable[..., object]]:
@@ -56,7 +39,7 @@ def macros() -> Mapping[str, Callable[..., object]]:
                 f"{MACROS} has {name!r}: {path!r}; a name of a-z and _ and a path are wanted, as "
                 f"in {example}"
             )
-    return {name: _function(path, MACROS) for name, path in paths.items()}
+    return {name: named_function(path, MACROS) for name, path in paths.items()}
 
 
 def macro_value(name: str, body: GameObject) -> str:
@@ -79,7 +62,7 @@ def quest_state(being: Being, quest: str) -> str:
         return ""
     if not isinstance(path, str):
         raise ConfigurationError(f"{QUEST_STATE} is {path!r}; it must be like 'world.quests.state'")
-    function = _function(path, QUEST_STATE)
+    function = named_function(path, QUEST_STATE)
     try:
         return str(function(being, quest) or "")
     except Exception:
@@ -95,4 +78,4 @@ def check_settings() -> None:
     """
     macros()
     if path := getattr(settings, QUEST_STATE, ""):
-        _function(str(path), QUEST_STATE)
+        named_function(str(path), QUEST_STATE)

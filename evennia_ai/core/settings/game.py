@@ -6,13 +6,16 @@ in the documentation are generated from here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import importlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from evennia_ai.core.settings.assistant import AssistantSettings
 from evennia_ai.core.settings.model import SettingsGroup
+from evennia_ai.errors import ConfigurationError
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,3 +277,28 @@ def without_effect(names: Iterable[str]) -> list[str]:
             meant = f"did you mean {near[0]}?" if near else "docs/settings.md has all names."
             warnings.append(f"settings.py has {name}, which is no setting; {meant}")
     return warnings
+
+
+@cache
+def named_function(path: str, setting: str) -> Callable[..., Any]:
+    """The function of the game that a setting names.
+
+    Args:
+        path: dotted, such as "world.macros.moon".
+
+    Raises:
+        ConfigurationError: there is none, or its module cannot be imported.
+    """
+    place, _, name = path.rpartition(".")
+    try:
+        module = importlib.import_module(place)
+        if not hasattr(module, name):
+            raise ImportError(f"Module {place!r} has no {name!r}")
+    except Exception as error:  # importing the game's module may raise anything
+        raise ConfigurationError(
+            f"{setting} names {path!r}, which is not there: {error}"
+        ) from error
+    function: object = getattr(module, name)
+    if not callable(function):
+        raise ConfigurationError(f"{setting} names {path!r}, which is not a function")
+    return function

@@ -11,7 +11,13 @@ from evennia_ai.core.hearing.perception import ChannelConfig, Ear
 from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.assistant import AssistantSettings, Component
 from evennia_ai.core.settings.budget import BudgetConfig
-from evennia_ai.core.settings.game import ATTRIBUTES, GAME_SETTINGS, Setting, without_effect
+from evennia_ai.core.settings.game import (
+    ATTRIBUTES,
+    GAME_SETTINGS,
+    Setting,
+    named_function,
+    without_effect,
+)
 from evennia_ai.core.settings.model import SettingsGroup
 from evennia_ai.core.settings.services import (
     ApiConfig,
@@ -22,6 +28,7 @@ from evennia_ai.core.settings.services import (
 )
 from evennia_ai.core.turn.contexts import ContextFields
 from evennia_ai.core.turn.execution import ExecutionConfig
+from evennia_ai.errors import ConfigurationError
 from tests import floors
 
 ALL = {**GAME_SETTINGS, **ATTRIBUTES}
@@ -172,3 +179,21 @@ def test_a_name_that_nothing_reads_is_told(name: str, told: str) -> None:
 def test_names_that_are_read_and_those_of_others_are_not_told() -> None:
     read = set(GAME_SETTINGS) - {"EVENNIA_AI_CACHE_DIR", "EVENNIA_AI_LOCAL_MODEL"}
     assert [] == without_effect([*read, "EVENNIA_AI_ROOT_URLCONF", "MY_AI_LOCK", "DEBUG"])
+
+
+def test_a_function_of_the_game_is_found_by_its_path() -> None:
+    assert json.dumps is named_function("json.dumps", "EVENNIA_AI_EMBEDDINGS")
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        pytest.param("nowhere.moon", "which is not there: No module named", id="no module"),
+        pytest.param("json.moon", "which is not there: Module 'json' has no 'moon'", id="no name"),
+        pytest.param("moon", "which is not there", id="no path"),
+        pytest.param("string.digits", "which is not a function", id="a text"),
+    ],
+)
+def test_what_is_no_function_of_the_game_is_refused(path: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"^EVENNIA_AI_MACROS names '{path}', {problem}"):
+        named_function(path, "EVENNIA_AI_MACROS")
