@@ -39,12 +39,18 @@ OTHERS = "bash .ci/browser.sh && bash .ci/endpoints.sh"
 
 @dataclass
 class Tally:
-    """Numbers of tests that passed, failed and were skipped, and of failed checks."""
+    """Numbers of tests that passed, failed and were skipped, and of failed checks.
+
+    Attributes:
+        broken: names of failed checks.
+        failures: a line for each failed test: its name, and the first line of its error.
+    """
 
     passed: int = 0
     failed: int = 0
     skipped: int = 0
     broken: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
         """Add another tally."""
@@ -52,6 +58,7 @@ class Tally:
         self.failed += other.failed
         self.skipped += other.skipped
         self.broken += other.broken
+        self.failures += other.failures
 
     @property
     def is_good(self) -> bool:
@@ -190,6 +197,8 @@ def close(tallies: dict[str, Tally]) -> int:
     total = Tally()
     print()
     for version, tally in tallies.items():
+        for failure in tally.failures:
+            print(f"Python {version}: {failure}")
         total.add(tally)
         broken = f"   broken: {', '.join(tally.broken)}" if tally.broken else ""
         print(f"Python {version}: {tally}{broken}")
@@ -305,10 +314,14 @@ def count(results: Path) -> Tally:
         return Tally()
     tally = Tally()
     for case in ElementTree.parse(results).iter("testcase"):
-        outcomes = {child.tag for child in case}
-        tally.failed += bool(outcomes & {"failure", "error"})
+        outcomes = {child.tag: child.get("message", "") for child in case}
+        failures = [outcomes[tag] for tag in ("failure", "error") if tag in outcomes]
+        for message in failures[:1]:
+            line = message.strip().partition("\n")[0][:300]
+            tally.failures.append(f"{case.get('classname')}::{case.get('name')}: {line}")
+        tally.failed += bool(failures)
         tally.skipped += "skipped" in outcomes
-        tally.passed += not outcomes & {"failure", "error", "skipped"}
+        tally.passed += not outcomes.keys() & {"failure", "error", "skipped"}
     return tally
 
 

@@ -27,6 +27,8 @@ _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SUBSCHEMAS = ("items", "additionalProperties")
 # Keywords that bound a string already, or that a maximum length might contradict.
 _STRING_BOUNDS = ("enum", "const", "format", "pattern", "maxLength")
+# Keywords that may allow properties beside those of "properties".
+_MORE_PROPERTIES = ("$ref", "allOf", "anyOf", "oneOf", "patternProperties")
 
 
 class IdentityCache(Generic[Source, Made]):
@@ -89,9 +91,13 @@ def _least(schema: Mapping[str, object], key: str) -> int:
 
 
 def _choice(spec: ToolSpec) -> dict[str, Any]:
+    parameters = spec.parameters
+    # Where a schema leaves it open, a small model makes up arguments, some without end.
+    if not any(key in parameters for key in _MORE_PROPERTIES):
+        parameters = {"additionalProperties": False, **parameters}
     return {
         "type": "object",
-        "properties": {"tool": {"const": spec.name}, "parameters": bounded(spec.parameters)},
+        "properties": {"tool": {"const": spec.name}, "parameters": bounded(parameters)},
         "required": ["tool", "parameters"],
         "additionalProperties": False,
     }

@@ -102,6 +102,22 @@ def test_a_bottomless_schema_is_left_alone_far_down() -> None:
     assert result is schema
 
 
+@pytest.mark.parametrize(
+    ("expected", "parameters"),
+    [
+        pytest.param(False, {"type": "object", "properties": {}}, id="no word of others"),
+        pytest.param(True, {"additionalProperties": True}, id="others are allowed"),
+        pytest.param(None, {"anyOf": [{"properties": {"a": {}}}]}, id="a choice has others"),
+        pytest.param(None, {"patternProperties": {"^x": {}}}, id="a pattern has others"),
+    ],
+)
+def test_a_constrained_model_makes_up_no_argument(
+    expected: bool | None, parameters: dict[str, Any]
+) -> None:
+    closed = as_choice(_spec(parameters))["properties"]["parameters"]
+    assert expected is closed.get("additionalProperties")
+
+
 def test_a_tool_is_made_ready_once() -> None:
     """The cache goes by identity: an equal tool that is another object is prepared anew."""
     spec, twin = _spec({"type": "object"}), _spec({"type": "object"})
