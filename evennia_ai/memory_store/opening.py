@@ -192,7 +192,7 @@ def make_embedder(read: MemorySettings) -> Embedder:
     """Create the embedding model. It loads its weights on first use."""
     embedder: Embedder
     if read.embeddings == "endpoint":
-        module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
+        module = importlib.import_module("evennia_ai.memory_store.batch_embedding")
         embedder = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
     elif "." in read.embeddings:
         module = importlib.import_module("evennia_ai.memory_store.batch_embedding")
