@@ -151,7 +151,6 @@ class ToolResultCache:
         *,
         scope: str = TICK,
         ttl: float | None = None,
-        is_success: Callable[[Any], bool] = is_success,
     ) -> Any:
         """The cached value of a key, or the result of the function, which is cached if successful.
 
@@ -174,7 +173,7 @@ class ToolResultCache:
             return self._flights[key].join()
         outcome = function()
         if is_deferred(outcome):
-            return self._share(key, outcome, scope, ttl, is_success)
+            return self._share(key, outcome, scope, ttl)
         refuse_coroutine(outcome)
         if is_success(outcome):
             self.set(key, outcome, scope, ttl)
@@ -221,14 +220,7 @@ class ToolResultCache:
         now = self._clock()
         return CacheEntry(cached, needs_no_copy, scope, now, now + ttl)
 
-    def _share(
-        self,
-        key: Hashable,
-        outcome: DeferredLike,
-        scope: str,
-        ttl: float | None,
-        is_success: Callable[[Any], bool],
-    ) -> Any:
+    def _share(self, key: Hashable, outcome: DeferredLike, scope: str, ttl: float | None) -> Any:
         def end(flight: Flight) -> bool:
             # After its scope was cleared, another flight may have taken its place.
             is_current = self._flights.get(key) is flight
