@@ -18,7 +18,6 @@ class ExecutionMode(StrEnum):
 
     SINGLE_ACTION = "single_action"
     REACT_LOOP = "react_loop"
-    PLAN_EXECUTE = "plan_execute"
 
 
 Assessor = Literal["heuristic", "model"]
