@@ -59,7 +59,6 @@ class PromptInputs:
         facts: gives the values of FACTS; called only if a text has one.
         components: by id, in order.
         templates: keys of the templates that could be applied.
-        allows_several: True if a reply may have more than one tool call.
         pattern: the limits of a tick from settings and context.
     """
 
@@ -82,7 +81,6 @@ class PromptInputs:
     facts: Facts = dict
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
     templates: tuple[str, ...] = ()
-    allows_several: bool = True
     pattern: ExecutionPattern = WIDEST
     count_tools: Callable[[Iterable[ToolSpec]], int] | None = None
     count_messages: Callable[[Sequence[Message]], int] | None = None
@@ -136,9 +134,8 @@ class PromptInputs:
             return PLAIN if self.is_plain(tools) else GROUNDED
         if self.tool_mode == "json":
             return JSON
-        return native_rules(
-            allows_several=self.allows_several, has_find_tools="find_tools" in tools
-        )
+        allows_several = self.pattern.calls_per_reply > 1
+        return native_rules(allows_several=allows_several, has_find_tools="find_tools" in tools)
 
     def texts(self, tools: Iterable[str] = ()) -> list[tuple[PromptComponent, str]]:
         """The shown components with their texts, in order; placeholders are not filled in yet."""
@@ -212,7 +209,6 @@ def build_inputs(
         examples=tuple(read("examples")),
         guidelines=tuple(read("guidelines")),
         context=context,
-        allows_several=pattern.calls_per_reply > 1,
         pattern=pattern,
         components=_with(registry.components, added) if added else registry.components,
         templates=tuple(registry.templates),
