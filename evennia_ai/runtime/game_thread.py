@@ -42,9 +42,7 @@ class GameBusyError(Exception):
         retry_seconds: when to ask again.
     """
 
-    def __init__(self, text: str, retry_seconds: int = 2) -> None:
-        super().__init__(text)
-        self.retry_seconds = retry_seconds
+    retry_seconds = 2
 
 
 class WaitingRoom:
