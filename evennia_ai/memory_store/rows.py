@@ -266,17 +266,14 @@ def count_waiting(assistant: int) -> tuple[int, int]:
 
 def mark_indexed(
     assistant: int, read: Sequence[Memory], signature: str, vectors: Sequence[bytes] = ()
-) -> int:
+) -> None:
     """Mark rows as indexed, except those that changed since they were read.
 
     Args:
         vectors: bytes for the table, in the same order; empty if a server keeps them.
-
-    Returns:
-        The number of rows marked.
     """
     if not read:
-        return 0
+        return
     # Embedding takes a while, during which a row may be changed: compare before writing.
     taken = {row.pk: (row.text, row.audience, row.trust) for row in read}
     with unhurried(), connection.cursor() as cursor:
@@ -293,7 +290,6 @@ def mark_indexed(
                 (signature, *same),
             )
             _put_vectors(same, signature, dict(zip(taken, vectors, strict=False)))
-    return len(same)
 
 
 def _for_update() -> str:
@@ -343,15 +339,12 @@ def count_read(assistant: int, signature: str) -> int:
 
 def queue_again(
     assistant: int, signature: str, known: Collection[str], *, also_stale: bool = True
-) -> int:
+) -> None:
     """Queue rows for indexing whose vector is missing or of another model.
 
     Args:
         known: keys that the store has.
         also_stale: include rows of another model.
-
-    Returns:
-        The number of rows queued.
     """
     with transaction.atomic():
         rows = _indexed(of(assistant)).values_list("id", "key", "indexed_as")
@@ -363,7 +356,6 @@ def queue_again(
         for first in range(0, len(missing), MOST_AT_ONCE):
             part = missing[first : first + MOST_AT_ONCE]
             of(assistant, id__in=part).update(indexed_as="")
-    return len(missing)
 
 
 def keys_of(assistant: int) -> set[str]:
