@@ -42,8 +42,6 @@ from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
 
-PLAYER_SCOPE = "player "
-
 
 def take(script: Assistant) -> Turn | float | None:
     """Take the turn that is due: of somebody who is present and need not wait.
