@@ -203,11 +203,7 @@ class _SummaryCalls:
         return self._capped(summary)
 
     def _capped(self, summary: str) -> str:
-        """Cut a summary at a sentence where it has more tokens than the cap.
-
-        Raises:
-            ModelReplyError: no word of it fits.
-        """
+        """Cut a summary at a sentence where it has more tokens than the cap."""
         cap, size = self._cap, self.count(summary)
         if not 0 < cap < size:
             return summary
@@ -264,11 +260,7 @@ def _replace_history(
     summaries: Sequence[Message],
     extra_values: ExtraValues,
 ) -> None:
-    """Replace the history, stored and in memory, and note what was done.
-
-    Raises:
-        StaleEpochError: messages that were to stay are gone from it.
-    """
+    """Replace the history, stored and in memory, and note what was done."""
     script, count = asking.script, asking.count
     work = script.work
     # Turns went on meanwhile: the messages that they added stay behind the summary.

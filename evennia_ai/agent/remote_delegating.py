@@ -225,11 +225,7 @@ async def _reserve(
 
 
 async def _ask_under_breaker(payment: _MessagePayment, words: str) -> RemoteStanding:
-    """Ask under the agent's circuit breaker, and tell the breaker how that went.
-
-    Raises:
-        ToolError: nothing will come of it.
-    """
+    """Ask under the agent's circuit breaker, and tell the breaker how that went."""
     agent = payment.agent
     try:
         permit = agent.breaker.acquire()
@@ -296,11 +292,7 @@ def _why(error: BaseException) -> str:
 def _record_end(
     payment: _MessagePayment, wait: RemoteWait, standing: RemoteStanding
 ) -> RemoteStanding:
-    """Note the state of a task, and return it where the model is to read it.
-
-    Raises:
-        ToolError: it brought nothing.
-    """
+    """Note the state of a task, and return it where the model is to read it."""
     name, explanation = payment.agent.name, quote(standing.text or "it says not why")
     _note(payment, standing.state)
     if standing.state == COMPLETED:

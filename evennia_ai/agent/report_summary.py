@@ -85,11 +85,7 @@ def _why(error: AssistantError) -> str:
 
 
 def _part_for_model(script: Assistant, report: str) -> str:
-    """As much of a report as the model is shown.
-
-    Raises:
-        ToolError: the model is too small for any of it.
-    """
+    """As much of a report as the model is shown."""
     client = script.client()
     if preparation.is_small(client):
         raise ToolError("the model is too small for that")

@@ -114,11 +114,7 @@ def _next_batch(points: Iterator[OldVector | None], moved: Moved) -> list[OldVec
 def _copy_batch(
     collection: OldCollection, batch: Sequence[OldVector | None], moved: Moved, *, is_trial: bool
 ) -> None:
-    """Copy a batch in one transaction, and update the counts.
-
-    Raises:
-        MemoryStoreError: the game's database fails, or stays locked for all retries.
-    """
+    """Copy a batch in one transaction, and update the counts."""
     points = [point for point in batch if point is not None]
     for tries_left in reversed(range(TRIES)):
         try:

@@ -144,11 +144,6 @@ def compute_means(engine: Any) -> tuple[Any, Any]:
 
 
 def _load() -> Any:
-    """Load the engine.
-
-    Raises:
-        MemoryStoreError: it cannot be loaded on this machine.
-    """
     threads = os.environ.get(THREADS)
     try:
         # One thread: several spin waiting for each other, for seconds on a busy machine. A path

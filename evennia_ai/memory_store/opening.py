@@ -234,11 +234,7 @@ def open_store(read: MemorySettings, embedder: Embedder) -> Mem0Store:
 
 
 def _quiet_mem0(folder: Path) -> None:
-    """Disable mem0's telemetry and log, and direct its own file to a folder.
-
-    Raises:
-        MemoryStoreError: the folder cannot be written.
-    """
+    """Disable mem0's telemetry and log, and direct its own file to a folder."""
     # mem0 reads both variables when it is imported, so they are set before.
     os.environ["MEM0_TELEMETRY"] = "False"
     # By default it creates a folder in the home directory of the server's user.

@@ -110,11 +110,7 @@ def _sendable(words: str, kind: str, speaker: GameObject) -> str:
 
 
 def _audible_room(character: GameObject) -> Any:
-    """The room in which everybody hears what is said aloud.
-
-    Raises:
-        ToolError: nobody can hear anything there.
-    """
+    """The room in which everybody hears what is said aloud."""
     room = character.location
     if room is None:
         raise ToolError("you are nowhere, so nobody can hear you")

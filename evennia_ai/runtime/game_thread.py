@@ -176,11 +176,7 @@ async def run_async(function: Callable[[], object], timeout_seconds: float) -> A
 
 
 def _outcome(hop: _Hop, cancel: Callable[[], object], timeout_seconds: float) -> Any:
-    """The outcome of a hop whose time is over.
-
-    Raises:
-        GameBusyError: there is none; the call is cancelled.
-    """
+    """The outcome of a hop whose time is over."""
     if hop.is_over.is_set():
         return hop.value()
     has_begun = hop.give_up()

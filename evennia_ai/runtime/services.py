@@ -76,11 +76,7 @@ def _read(name: str, kind: TypeAdapter[T]) -> T:
 
 
 def _number(name: str) -> float:
-    """A positive finite number from the environment or the settings.
-
-    Raises:
-        ConfigurationError: it is something else.
-    """
+    """A positive finite number from the environment or the settings."""
     value = os.environ.get(name) or _value(name)
     try:
         number = float(value)
@@ -93,11 +89,7 @@ def _number(name: str) -> float:
 
 
 def _whole_number(name: str) -> int:
-    """A whole number from 1 up.
-
-    Raises:
-        ConfigurationError: it is something else.
-    """
+    """A whole number from 1 up."""
     number = _number(name)
     if number < 1 or number != int(number):
         raise ConfigurationError(f"{name} is {number:g}; it must be a whole number from 1 up")

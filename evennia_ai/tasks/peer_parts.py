@@ -134,11 +134,7 @@ def _fit(size: int) -> None:
 
 
 def _checked(url: str) -> str:
-    """Check an address that a peer is sent to; nothing is fetched.
-
-    Raises:
-        ValueError: it is not an address, or not one on the public internet.
-    """
+    """Check an address that a peer is sent to; nothing is fetched."""
     url = url.strip()
     is_fit = len(url) <= LONGEST_URL and url.isprintable() and not re.search(r"\s", url)
     if not is_fit or url_fault(url) is not None:

@@ -164,11 +164,7 @@ class PrivateWordsGuard:
     # ---- in its place --------------------------------------------------------------------------
 
     def _tell_asker_alone(self, turn: Turn, call: ToolCall, leave: Leave) -> ToolResult:
-        """Tell the asker alone what was meant for everybody in the room.
-
-        Raises:
-            ToolError: there is no asker, or the asker may not know it either, or is away.
-        """
+        """Tell the asker alone what was meant for everybody in the room."""
         asker = self._asker(turn)
         if asker is None:
             self._note_decision(turn, call, f"{leave.why}; it was held back")

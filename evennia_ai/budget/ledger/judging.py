@@ -88,11 +88,7 @@ def fit_to_caps(
 
 
 def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> None:
-    """Refuse the call, or note the caps that it nearly uses up.
-
-    Raises:
-        LimitReachedError: a cap has no room for it.
-    """
+    """Refuse the call, or note the caps that it nearly uses up."""
     # Collected first: a refused call must not mark any cap as warned of.
     near = []
     for total, standing, need, last, missing in caps:
