@@ -286,11 +286,7 @@ def begin_if_due(
     before: Before | None = None,
     extra_values: ExtraValues = _no_extra_values,
 ) -> Deferred[CompactionOutcome] | None:
-    """Sum up older conversation in the background, if that is due.
-
-    Args:
-        before, extra_values: as in `compact`.
-    """
+    """Sum up older conversation in the background, if that is due."""
     count = preparation.counter_of(client).count
     if not is_due(script, client, count, is_asleep=is_asleep):
         return None

@@ -96,11 +96,7 @@ class Spans:
 
 
 class SpanSender(SpanExporter):
-    """Sends spans; of several failures in a row, only the first is logged.
-
-    Args:
-        address: the receiver's, for the log.
-    """
+    """Sends spans; of several failures in a row, only the first is logged."""
 
     def __init__(self, inner: SpanExporter, address: str) -> None:
         self._inner, self._address, self._has_failed = inner, address, False

@@ -140,7 +140,6 @@ class NamedEvent(StoredEvent):
     """A stored event with columns to search by.
 
     Attributes:
-        event: its name for people.
         at: microseconds since 1970.
     """
 

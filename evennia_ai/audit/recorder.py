@@ -57,12 +57,7 @@ mapped_errors = _MappedErrors()
 
 
 class DjangoAggregateRecorder(AggregateRecorder):
-    """Stores the events of streams and reads them.
-
-    Args:
-        model: the table.
-        using: alias of the database in Django.
-    """
+    """Stores the events of streams and reads them."""
 
     def __init__(
         self, model: type[RecordedEvent] | type[RecordedSnapshot], using: str = "default"

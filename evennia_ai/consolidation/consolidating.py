@@ -147,11 +147,7 @@ async def _known(
 
 
 async def consolidate(night: NightWork) -> bool:
-    """Process one batch. If the answer cannot be parsed, its entries wait for another night.
-
-    Returns:
-        Whether there was anything to do.
-    """
+    """Process one batch. If the answer cannot be parsed, its entries wait for another night."""
     batch = next_batch(night.script, night.skipped)
     if batch is None:
         return False

@@ -228,12 +228,7 @@ class TurnRing:
         running: Callable[[Ports], Awaitable[Stop]],
         clock: Callable[[], float],
     ) -> Stop:
-        """Run a turn and record it.
-
-        Args:
-            running: runs the turn with the given ports.
-            clock: seconds.
-        """
+        """Run a turn and record it."""
         record = RecordedTurn(turn, clock(), self.most_characters)
         self._turns.append(record)
         model = RecordedModel(ports.model, ports.compose, record, clock, self)
@@ -279,12 +274,7 @@ class TurnRing:
 
 
 class RecordedModel:
-    """A model port that records its calls.
-
-    Args:
-        compose: makes the prompt of the next call.
-        clock: seconds.
-    """
+    """A model port that records its calls."""
 
     __slots__ = ("_clock", "_compose", "_inner", "_prompt", "_record", "_ring", "_tell")
 
@@ -329,11 +319,7 @@ class RecordedModel:
 
 
 class RecordedTools:
-    """A toolbox that records its calls.
-
-    Args:
-        clock: seconds.
-    """
+    """A toolbox that records its calls."""
 
     __slots__ = ("_clock", "_inner", "_record", "_tell", "specs")
 

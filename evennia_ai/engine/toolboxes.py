@@ -44,11 +44,7 @@ OF_TOOLS = CircuitBreakerConfig(excluded_exceptions=())
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Base of wrappers that change one thing about how a call is run.
-
-    Attributes:
-        specs: gives the tools on offer, by name.
-    """
+    """Base of wrappers that change one thing about how a call is run."""
 
     inner: Toolbox
     specs: Callable[[], Specs] = field(init=False, repr=False, compare=False)
@@ -60,11 +56,7 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Logged(Wrapper):
-    """Adds an audit event about each call to the turn.
-
-    Args:
-        clock: seconds.
-    """
+    """Adds an audit event about each call to the turn."""
 
     clock: Callable[[], float]
 

@@ -142,11 +142,7 @@ def _storable(text: str) -> str:
 
 
 def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:
-    """The rows of an assistant, without forgotten ones.
-
-    Args:
-        conditions: further lookups for Django's `filter`.
-    """
+    """The rows of an assistant, without forgotten ones."""
     return Memory.objects.filter(assistant=assistant, is_removed=False, **conditions)
 
 

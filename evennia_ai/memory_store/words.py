@@ -140,8 +140,6 @@ class Words:
         """BM25 score of each text, 0 or more.
 
         Args:
-            positions: the result of `find`.
-            weights: the result of `Corpus.weights`.
             mean_length: average number of stems in a text.
         """
         own = np.zeros(len(self), np.float32)

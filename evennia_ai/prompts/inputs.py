@@ -91,11 +91,7 @@ class PromptInputs:
         return bool(self.hint)
 
     def is_plain(self, tools: Iterable[str]) -> bool:
-        """True if a small model can only answer, and so writes plain text instead of JSON.
-
-        Args:
-            tools: names of the tools on offer.
-        """
+        """True if a small model can only answer, and so writes plain text instead of JSON."""
         return self.is_grounded and ANSWERS.issuperset(tools)
 
     @property

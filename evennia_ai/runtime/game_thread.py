@@ -36,11 +36,7 @@ NO_ROOM = "{count} requests wait for the game already"
 
 
 class GameBusyError(Exception):
-    """The game does not answer in time, or too many requests wait for it.
-
-    Attributes:
-        retry_seconds: when to ask again.
-    """
+    """The game does not answer in time, or too many requests wait for it."""
 
     retry_seconds = 2
 

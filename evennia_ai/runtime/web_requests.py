@@ -44,11 +44,7 @@ def trusted_proxies() -> tuple[str, ...]:
 
 
 def address_of(meta: Mapping[str, object]) -> str:
-    """The address that a request comes from; the client's own claims are not trusted.
-
-    Args:
-        meta: `META` of Django's request.
-    """
+    """The address that a request comes from; the client's own claims are not trusted."""
     forwarded = str(meta.get("HTTP_X_FORWARDED_FOR", ""))
     peer = portal_peers.peer_of(str(meta.get(portal_peers.KEY, "")))
     if not peer:

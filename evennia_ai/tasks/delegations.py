@@ -56,11 +56,7 @@ def specialists_elsewhere(script: Assistant) -> list[RemoteSpecialist]:
 def find_elsewhere(
     script: Assistant, known: Sequence[Assistant], name: str | None
 ) -> RemoteSpecialist | None:
-    """The agent outside the game of a name, unless a specialist in the game has that name.
-
-    Args:
-        known: the specialists in the game.
-    """
+    """The agent outside the game of a name, unless a specialist in the game has that name."""
     wanted = (name or "").strip().casefold()
     if not wanted or any(str(other.key).casefold() == wanted for other in known):
         return None

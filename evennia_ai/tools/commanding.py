@@ -30,12 +30,7 @@ HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
 
 @dataclass(slots=True)
 class Guarded:
-    """A copy of a command that ends silently instead of raising.
-
-    Attributes:
-        command: the copy to run.
-        has_failed: True if the command raised an error.
-    """
+    """A copy of a command that ends silently instead of raising."""
 
     command: Command
     has_failed: bool = False

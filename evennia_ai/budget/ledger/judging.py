@@ -179,11 +179,7 @@ def record_warnings(reservation: Reservation) -> None:
 
 
 def unpriced_text(model: str, path: str) -> str:
-    """The error text for a model without a price while costs are capped.
-
-    Args:
-        path: of the cap in the settings.
-    """
+    """The error text for a model without a price while costs are capped."""
     return (
         f"no price is set for the model {model!r}, and {path} limits costs. Write into "
         f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "

@@ -153,11 +153,7 @@ class LedgerStore:
     def cut_off(
         self, reservation: Reservation, now: float, *, model: str = "", price: Price | None = None
     ) -> None:
-        """Close a call that was sent and broken off: its cost is unknown, so all held counts.
-
-        Args:
-            model, price: as for `settle`.
-        """
+        """Close a call that was sent and broken off: its cost is unknown, so all held counts."""
         used = reservation.estimate.usage
         self._close(reservation.ended(CallState.CUT_OFF, used, now, self._clock(), model, price))
 

@@ -117,9 +117,6 @@ class OwnName:
     def show(self, owner: str) -> str:
         """Update the row that shows that this server runs. The name must be known to be its own.
 
-        Args:
-            owner: the id of this process.
-
         Returns:
             A warning for staff if another server has updated the row since, or "".
 

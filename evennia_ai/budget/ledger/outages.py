@@ -37,11 +37,7 @@ T = TypeVar("T")
 
 
 class Absence:
-    """The state of a shared ledger that did not answer.
-
-    Args:
-        clock: monotonic seconds.
-    """
+    """The state of a shared ledger that did not answer."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -179,9 +175,6 @@ class Outage:
 
     There is a reserve for today and, in the last minutes of a day, one for the next day too, so
     that an outage at midnight does not stop the game.
-
-    Args:
-        clock: monotonic seconds.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -261,11 +254,7 @@ class Outage:
     def unwritten(
         self, still_open: Mapping[str, Reservation]
     ) -> tuple[list[tuple[tuple[BudgetAccount, ...], TotalsChange]], list[Row]]:
-        """Changes and rows of drawn calls that are not in the ledger yet.
-
-        Args:
-            still_open: the calls in flight.
-        """
+        """Changes and rows of drawn calls that are not in the ledger yet."""
         changes = [(drawn.accounts, drawn.opening) for drawn in self._drawn.values()]
         # The row of a call that has ended is written with its end.
         rows = [drawn.as_row() for key, drawn in self._drawn.items() if key in still_open]
@@ -293,11 +282,7 @@ class Outage:
         self._is_doubted |= is_over
 
     def settle(self, over: Iterable[Ending]) -> None:
-        """Note that everything was written.
-
-        Args:
-            over: the ends of reserves that were written.
-        """
+        """Note that everything was written."""
         self._drawn = {}
         for ending in over:
             del self._reserves[ending.reservation.at // DAY]

@@ -91,11 +91,7 @@ class DecisionTraces:
     def note(
         self, numbers: Iterable[int], step: str, detail: str = "", *, is_private: bool = False
     ) -> None:
-        """Add a step to traces; numbers that are gone are skipped.
-
-        Args:
-            is_private: mark the answer as private.
-        """
+        """Add a step to traces; numbers that are gone are skipped."""
         wanted = set(numbers)
         for record in self.judged:
             if record.number in wanted:

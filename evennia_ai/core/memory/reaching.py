@@ -98,11 +98,7 @@ def is_said_in(statement: str, text: str, ignored: frozenset[str] = frozenset())
 
 
 def conclusions(cites: Mapping[str, Collection[str]], keys: Collection[str]) -> set[str]:
-    """Keys of everything that was concluded from some memories, directly or indirectly.
-
-    Args:
-        cites: sources of each memory, by key.
-    """
+    """Keys of everything that was concluded from some memories, directly or indirectly."""
     reached: set[str] = set()
     known, is_more = set(keys), bool(keys)
     while is_more:

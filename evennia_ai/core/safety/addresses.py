@@ -113,9 +113,6 @@ def counted_as(text: str) -> str:
 def read_networks(path: str, value: object) -> tuple[str, ...]:
     """Validate a setting that lists addresses and networks.
 
-    Args:
-        path: path of the setting, for the error.
-
     Raises:
         ConfigurationError: an entry is neither.
     """

@@ -81,11 +81,7 @@ class BudgetAccount(NamedTuple):
 
 
 def period_of(span: BudgetSpan, now: float) -> str:
-    """The period that contains a moment.
-
-    Args:
-        now: seconds since 1970.
-    """
+    """The period that contains a moment."""
     return datetime.fromtimestamp(now, UTC).strftime(_FORMATS[span])
 
 

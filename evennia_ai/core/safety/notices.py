@@ -195,11 +195,7 @@ def unanswered(cause: str) -> str:
 
 
 def times_missed(name: str, lines: str) -> Notice:
-    """Notice of goals whose time passed while an assistant could not act.
-
-    Args:
-        lines: the goals, in words.
-    """
+    """Notice of goals whose time passed while an assistant could not act."""
     line = (
         f"{name} could not act when it was time for {lines}, and will not make up for it. "
         f"Look: assistant goal {name}"

@@ -63,11 +63,7 @@ class Fullness:
         )
 
     def checked(self, name: str) -> tuple[bool, str]:
-        """Result of a check: whether there is room for a conversation, and the figures.
-
-        Args:
-            name: the assistant's name.
-        """
+        """Result of a check: whether there is room for a conversation, and the figures."""
         figures = f"a whisper to {name} needs {self._size}; the model reads {self.most:,}"
         if not self.fits:
             return False, f"{figures}, so it cannot answer. {ADVICE}"
