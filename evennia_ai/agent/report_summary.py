@@ -53,10 +53,6 @@ async def fit(script: Assistant, turn: Turn, task: str, report: str) -> str:
     Args:
         script: the assistant that gave the task; its model is asked, at the expense of its turn.
         task: the task as it was given.
-
-    Raises:
-        StaleEpochError: the turn was stopped meanwhile.
-        CancelledError: it was cancelled.
     """
     if len(report) <= LONGEST_RESULT:
         return report

@@ -59,7 +59,7 @@ class AuditEntry:
 class AssistantApplication(Application[UUID]):
     """The audit logs of all assistants and of the game.
 
-    A `key` is an assistant's name or script, or "game".
+    A `key` is an assistant's name or script, or "game"; without an audit log it is a KeyError.
     """
 
     name = "evennia_ai"
@@ -82,11 +82,7 @@ class AssistantApplication(Application[UUID]):
         return RecordMapper(transcoder=self.construct_transcoder())
 
     def version(self, key: Script | str) -> int:
-        """The newest version.
-
-        Raises:
-            KeyError: there is no such audit log.
-        """
+        """The newest version."""
         subject = _known(key)
         newest = archive.rows_of(subject.id).order_by("-originator_version")
         version: int | None = newest.values_list("originator_version", flat=True).first()
@@ -121,11 +117,7 @@ class AssistantApplication(Application[UUID]):
         return self.repository.get(subject.id, version=version)
 
     def newest(self, key: Script | str) -> Any:
-        """The present state of an assistant or of the game.
-
-        Raises:
-            KeyError: there is no such audit log.
-        """
+        """The present state of an assistant or of the game."""
         subject = _known(key)
         try:
             return self.repository.get(subject.id)
@@ -195,11 +187,7 @@ class AssistantApplication(Application[UUID]):
         return archive.exporting(_known(key), self.mapper, stream, step)
 
     def archive(self, key: Script | str, config: AuditConfig | None = None) -> Archived:
-        """Move the events that the policy does not keep from the database into a file.
-
-        Args:
-            config: the policy; None: the game's.
-        """
+        """Move the events that the policy does not keep from the database into a file."""
         return archive.archive(_known(key), self, config)
 
 

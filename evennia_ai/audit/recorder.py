@@ -220,17 +220,9 @@ class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
         return DjangoApplicationRecorder(RecordedEvent, self.using)
 
     def tracking_recorder(self, tracking_recorder_class: object = None) -> Never:
-        """Not supported.
-
-        Raises:
-            NotSupportedError: always.
-        """
+        """Not supported."""
         raise NotSupportedError(NO_TRACKING)
 
     def process_recorder(self) -> Never:
-        """Not supported.
-
-        Raises:
-            NotSupportedError: always.
-        """
+        """Not supported."""
         raise NotSupportedError(NO_TRACKING)

@@ -102,11 +102,7 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
 async def sort_out(
     work: MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
 ) -> None:
-    """Let the model extract facts from a batch.
-
-    Raises:
-        AssistantError: see `MemoryWork.ask`.
-    """
+    """Let the model extract facts from a batch."""
     script, fence = work.script, work.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     context = config_of(script, context_type)

@@ -72,10 +72,6 @@ async def draw(
 
     Returns:
         The ids to leave out from now on, with those whose answer could not be parsed.
-
-    Raises:
-        AssistantError: see `extract`.
-        StaleEpochError: see `extract`.
     """
     skipped_ids = list(skipped)
     for _ in range(batches):

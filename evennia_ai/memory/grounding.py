@@ -68,11 +68,7 @@ NOT_GROUNDED = Grounded()
 
 
 async def ground(script: Assistant, turn: Turn) -> Grounded:
-    """Find the note for a turn's line. Errors are logged and the turn goes on.
-
-    Raises:
-        CancelledError: the turn has been cancelled.
-    """
+    """Find the note for a turn's line. Errors are logged and the turn goes on."""
     if turn.event.kind in (OWN, TASK, NOTICE):
         return NOT_GROUNDED
     try:

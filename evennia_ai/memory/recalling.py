@@ -92,11 +92,7 @@ _OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNOREC
 
 
 async def recall(script: Assistant, turn: Turn) -> Recalled:
-    """Recall memories for a turn. Errors are logged and the turn goes on.
-
-    Raises:
-        CancelledError: the turn has been cancelled.
-    """
+    """Recall memories for a turn. Errors are logged and the turn goes on."""
     if not state.memory_config(script).enabled:
         return NOTHING
     try:

@@ -214,11 +214,7 @@ def _hashing() -> Embedder:
 
 
 def open_store(read: MemorySettings, embedder: Embedder) -> Mem0Store:
-    """Open the store; blocks.
-
-    Raises:
-        MemoryStoreError: it cannot be opened.
-    """
+    """Open the store; blocks."""
     _quiet_mem0(read.folder)
     table = Table(is_shared=read.store == "inline")
     try:

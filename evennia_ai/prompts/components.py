@@ -131,9 +131,6 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
     Args:
         stored: fields by id. Of a built-in component only `enabled` can be set.
         path: of the setting, for error texts.
-
-    Raises:
-        ConfigurationError: an entry is wrong.
     """
     components = dict(COMPONENTS)
     keys: dict[str, int] = {}

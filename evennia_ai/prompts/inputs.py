@@ -184,9 +184,6 @@ def build_inputs(
         settings: the game's; EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS are read.
         is_native: True if its model has native tool calls.
         more: further attributes of the `PromptInputs`; name, count and max_tokens are required.
-
-    Raises:
-        ConfigurationError: a setting is wrong.
     """
     game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
     registry = PromptRegistry.read(game, read("prompt_components"), read("prompt_templates"))

@@ -26,11 +26,7 @@ LONGEST_HEADER = 2000  # characters of X-Forwarded-For that are read, from its e
 
 
 def api_config() -> ApiConfig:
-    """The game's settings of the API, which apply to pages too.
-
-    Raises:
-        ConfigurationError: something in them is wrong.
-    """
+    """The game's settings of the API, which apply to pages too."""
     return ApiConfig.from_settings(settings)
 
 

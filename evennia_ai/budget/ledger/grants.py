@@ -67,9 +67,6 @@ def take_back(account: BudgetAccount, name: str, by: str) -> int:
 
     Returns:
         The units that were granted; 0 if none were.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `raise_cap`.
     """
     cap, row = CAPS[name], _row_of(account)
     column = _column(cap)
@@ -102,9 +99,5 @@ def _record(event: str, account: BudgetAccount, **details: str | float) -> None:
 
 
 def grant(hit: LimitReachedError, amount: float, *, by: str) -> None:
-    """Raise the cap that was reached by the amount that a person granted.
-
-    Raises:
-        ConfigurationError: the amount is not above 0, or absurdly large.
-    """
+    """Raise the cap that was reached by the amount that a person granted."""
     raise_cap(Raise(account_of(hit), hit.kind.removeprefix(MONEY), amount, by))

@@ -230,11 +230,7 @@ class LedgerStore:
                 self._set_timer(FLUSH_SECONDS)
 
     def maintain(self, config: BudgetConfig, now: float) -> str:
-        """Maintain a shared ledger between calls; return a warning for staff, or "".
-
-        Raises:
-            ConfigurationError, LedgerAwayError: as for `reserve`.
-        """
+        """Maintain a shared ledger between calls; return a warning for staff, or ""."""
         with self._lock:
             if self._is_stopped:
                 return ""

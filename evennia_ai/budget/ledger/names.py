@@ -60,9 +60,6 @@ def identity(*, makes: bool = True) -> str:
 
     Args:
         makes: create it if there is none; else "" is returned.
-
-    Raises:
-        ConfigurationError: its table is missing.
     """
     own = LedgerGame.objects.using(OWN_DATABASE)
     unnamed = own.filter(game="")
@@ -119,9 +116,6 @@ class OwnName:
 
         Returns:
             A warning for staff if another server has updated the row since, or "".
-
-        Raises:
-            DatabaseError: the ledger does not answer.
         """
         mine = LedgerGame.objects.filter(game=place.game(), identity=self._own)
         before = mine.annotate(now=Now()).first()
@@ -136,11 +130,7 @@ class OwnName:
         return _text(TWICE, before) if is_twice else ""
 
     def leave(self, owner: str) -> None:
-        """Mark the row as that of a server that has ended.
-
-        Raises:
-            LedgerAwayError: a shared ledger does not answer.
-        """
+        """Mark the row as that of a server that has ended."""
         if self._is_shown:
             with translated_errors:
                 LedgerGame.objects.filter(game=place.game(), owner=owner).update(owner="")
@@ -156,11 +146,7 @@ def erase() -> None:
 
 
 def trouble() -> str:
-    """The error text if another game has this game's name, or "". Changes nothing.
-
-    Raises:
-        DatabaseError: the ledger does not answer.
-    """
+    """The error text if another game has this game's name, or "". Changes nothing."""
     game = LedgerGame.objects.filter(game=place.game()).first() if place.is_shared() else None
     is_anothers = game is not None and game.identity != identity(makes=False)
     return _text(TAKEN, game) if game is not None and is_anothers else ""
@@ -193,11 +179,7 @@ def claim() -> bool:
 
 
 def listed() -> list[str]:
-    """A line about each game that shares the ledger.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: see `OwnName.ensure`.
-    """
+    """A line about each game that shares the ledger."""
     own = identity(makes=False)
     with translated_errors:
         games = list(LedgerGame.objects.order_by("game"))

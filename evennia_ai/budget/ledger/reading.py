@@ -49,12 +49,7 @@ class UsageReport:
 
 
 def read_total(account: BudgetAccount) -> Total:
-    """The totals of an account; all 0 if it has no row.
-
-    Raises:
-        ConfigurationError: the tables do not exist.
-        LedgerAwayError: a shared ledger does not answer.
-    """
+    """The totals of an account; all 0 if it has no row."""
     return query_ledger(partial(_read_total, account))
 
 
@@ -71,9 +66,6 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
 
     Args:
         assistant: its name; None: the test bench.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `read_total`.
     """
     scope = Scope.BENCH if assistant is None else Scope.ASSISTANT
     account = BudgetAccount(scope, (assistant or "").casefold(), period_of(BudgetSpan.DAY, now))

@@ -127,12 +127,7 @@ def away(error: BaseException) -> LedgerAwayError:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """A durable transaction: it must not be nested in another one that may be rolled back.
-
-    Raises:
-        ConfigurationError: the tables do not exist.
-        LedgerAwayError: a shared ledger does not answer.
-    """
+    """A durable transaction: it must not be nested in another one that may be rolled back."""
     with translated_errors, OneCursor(place.alias(), durable=True):
         yield
 
