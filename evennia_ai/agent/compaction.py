@@ -177,14 +177,7 @@ class _SummaryCalls:
         return int(state.safety_config(self.script).size.summary_tokens)
 
     async def _ask(self, messages: Sequence[Message], owner: str | None, ends_at: float) -> str:
-        """Ask the model for one summary.
-
-        Raises:
-            ModelError: the model failed, or returned no summary.
-            CircuitOpenError: the breaker keeps the model from being asked.
-            LimitReachedError: a cap has no room for the call.
-            StaleEpochError: the assistant was stopped or reset meanwhile.
-        """
+        """Ask the model for one summary."""
         shares = rules.shares(messages, self.count)
         spent = self.outcome.spent
         metered = MeteredClient(self.script, self._client(), shares=shares, spent=spent)

@@ -194,11 +194,7 @@ class _MessagePayment:
 async def _reserve(
     script: Assistant, turn: Turn, agent: RemoteSpecialist, asked: RemoteWait | None
 ) -> _MessagePayment:
-    """Reserve what a message may cost, under the same caps as model calls.
-
-    Raises:
-        ToolError: a cap leaves no room for it, and nobody raised it.
-    """
+    """Reserve what a message may cost, under the same caps as model calls."""
     config = agent.remote.config
     dollars = Decimal(0) if asked is not None else Decimal(str(config.cost))
     estimate = ledger.CostEstimate(
@@ -318,12 +314,7 @@ def _record_end(
 async def _exchange(
     payment: _MessagePayment, wait: RemoteWait, card: RemoteCard, words: str
 ) -> RemoteStanding:
-    """Send words, and poll the task until it is over or its agent asks something.
-
-    Raises:
-        ToolTimeoutError: neither happened in time.
-        ToolError, ConnectionError: as in `a2a_client.client.Client.send`.
-    """
+    """Send words, and poll the task until it is over or its agent asks something."""
     clock, config, agent = payment.script.clock, payment.agent.remote.config, payment.agent
     ends_at, pause, failed = clock.seconds() + config.seconds, FIRST_POLL_SECONDS, 0
     row = wait.row

@@ -91,13 +91,7 @@ def _part_for_model(script: Assistant, report: str) -> str:
 
 
 async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str:
-    """Sum up the report with one model call.
-
-    Raises:
-        ToolError: too little time is left to ask the model.
-        LimitReachedError: no cap has room for the call.
-        AssistantError: the model failed.
-    """
+    """Sum up the report with one model call."""
     client, seconds = script.client(), _seconds(script, turn)
     if seconds < LEAST_SECONDS:
         raise ToolError("too little time is left for that")

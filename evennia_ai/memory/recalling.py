@@ -162,11 +162,7 @@ def search(script: Assistant, query: str, seeker: Seeker) -> Deferred[list[Recol
 
 
 def everything(script: Assistant, query: str, *, limit: int) -> Deferred[list[Recollection] | None]:
-    """Search the memories of all audiences, most similar first; for staff only.
-
-    Returns:
-        None if the search failed.
-    """
+    """Search the memories of all audiences, most similar first; for staff only."""
     return Deferred.fromCoroutine(_everything(script, query[:LONGEST_QUERY], limit))
 
 

@@ -219,11 +219,7 @@ def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
 
 
 def remove(assistant: int, keys: Sequence[str]) -> int:
-    """Forget memories: texts and vectors are deleted at once, on a vector server eventually.
-
-    Returns:
-        The number of rows.
-    """
+    """Forget memories: texts and vectors are deleted at once, on a vector server eventually."""
     numbers = [row.pk for row in _rows_by_key(assistant, keys)]
     for first in range(0, len(numbers), MOST_AT_ONCE):
         part = Memory.objects.filter(pk__in=numbers[first : first + MOST_AT_ONCE])

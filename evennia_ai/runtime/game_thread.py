@@ -107,11 +107,7 @@ class _Hop:
         self.tell()
 
     def give_up(self) -> bool:
-        """Wait no longer: a call that has not begun never begins.
-
-        Returns:
-            True where it had begun.
-        """
+        """Wait no longer: a call that has not begun never begins. True: it had begun."""
         # Under the same lock as `begin`, so that both threads agree on whether it has begun.
         with self._lock:
             self._is_given_up = True

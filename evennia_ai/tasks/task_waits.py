@@ -182,15 +182,12 @@ def is_quiet(event: Event | None) -> bool:
 def answer(
     event: Event, text: str, *, held: Held, stopped_by: str = "", is_talk: bool = False
 ) -> bool:
-    """Deliver a report to the one who waits for it.
+    """Deliver a report to the one who waits for it; False: nobody does.
 
     Args:
         is_talk: the report is only words, for which nothing was done.
         held: the audiences of what it was made from.
         stopped_by: the limit that kept the delegate from finishing, or "".
-
-    Returns:
-        True where anybody waits.
     """
     if stopped_by:
         return fail(event, f"limit {stopped_by}", so_far=text, held=held)
@@ -242,11 +239,7 @@ def give_up(wait: TaskWait, error: Exception) -> None:
 
 
 def withdraw(wait: TaskWait, why: str, error: Exception | None = None) -> bool:
-    """Withdraw a task: it leaves the delegate's inbox, and work on it is dropped.
-
-    Returns:
-        True where anybody still waited for it.
-    """
+    """Withdraw a task: it leaves the delegate's inbox, and work on it is dropped."""
     is_open = _end(wait, error or wait.error(why), why=why)
     if is_open:
         _remove_from_inbox(wait)

@@ -118,11 +118,7 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
 
 
 def leave_dialogue(body: Character) -> bool:
-    """Leave a command's question, menu or editor, which would take each later line as an answer.
-
-    Returns:
-        True if there was one.
-    """
+    """Leave a command's question, menu or editor, which would take each later line as an answer."""
     is_open = False
     for name, leave in _DIALOGUES.items():
         if (dialogue := getattr(body.ndb, name)) is not None:

@@ -92,10 +92,6 @@ class OwnName:
 
         Args:
             takes: take the name if no game has it. Callers that only read must not.
-
-        Raises:
-            ConfigurationError: another game has the name, or the tables are missing.
-            LedgerAwayError: a shared ledger does not answer.
         """
         # The database is asked until the name is known to be this game's, then no more.
         if self._own or not place.is_shared():
@@ -153,15 +149,7 @@ def trouble() -> str:
 
 
 def claim() -> bool:
-    """Take this game's name over from the game that has it.
-
-    Returns:
-        True if another game had it.
-
-    Raises:
-        ConfigurationError: the other game runs, or the tables are missing.
-        LedgerAwayError: a shared ledger does not answer.
-    """
+    """Take this game's name over from the game that has it; True if another one had it."""
     own = identity()
     with together():
         row = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))

@@ -71,10 +71,6 @@ def query_ledger(ask: Callable[[], T], *, by_name: bool = True, takes: bool = Fa
         ask: the query; it may be called twice.
         by_name: first check that this game's name in a shared ledger is its own.
         takes: see `OwnName.ensure`.
-
-    Raises:
-        ConfigurationError: the tables do not exist, or another game has the name.
-        LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
     """
     ABSENCE.refuse()
     # A connection opened earlier may be dead although the database answers again, so it is worth
@@ -219,11 +215,7 @@ class Outage:
         self._refused_at = {**ahead, int(at) // DAY: now}
 
     def leave(self) -> bool:
-        """End all reserves with the next write, and set none aside any more.
-
-        Returns:
-            True if there is anything to write.
-        """
+        """End all reserves with the next write, and set none aside any more. True: some are left."""
         self._is_leaving = True
         return bool(self._reserves or self._drawn)
 
