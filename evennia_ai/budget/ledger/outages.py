@@ -215,7 +215,7 @@ class Outage:
         self._refused_at = {**ahead, int(at) // DAY: now}
 
     def leave(self) -> bool:
-        """End all reserves with the next write, and set none aside any more. True: some are left."""
+        """End all reserves with the next write, and set no more aside. True: there are some."""
         self._is_leaving = True
         return bool(self._reserves or self._drawn)
 
