@@ -57,7 +57,6 @@ class Grounded:
 
     Attributes:
         hint: one line of the prompt; "" for a turn that no player's line began.
-        audiences: the audiences that may know the note.
     """
 
     hint: str = ""

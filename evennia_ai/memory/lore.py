@@ -85,12 +85,10 @@ class LoreMatch:
     """An entry of lore that matches a text, for the page where staff test lore.
 
     Attributes:
-        text: the text with its macros filled in.
         said: its keywords in the text; empty if it needs none.
         is_told: True if it would be in the prompt; the following say why not.
         is_for_others: True if the listeners may not know it.
         is_named: True if the conditions on further keywords are met as well.
-        unmet: conditions that are not met.
     """
 
     entry: Recollection
@@ -283,9 +281,7 @@ class LoreMoment:
     """The situation in which lore is looked up.
 
     Attributes:
-        body: the assistant's character.
         sender: id of the person being answered, "" for nobody.
-        fill: fills in the macros of a text.
     """
 
     body: GameObject

@@ -66,7 +66,6 @@ class Recalled:
         entities: notes about the people present.
         memories: memories, with known ones and hearsay apart.
         audiences: who may know all of it; empty if it is public.
-        problem: the reason why the search failed, or "".
     """
 
     entities: str = ""

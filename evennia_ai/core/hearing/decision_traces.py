@@ -28,8 +28,6 @@ class DecisionTrace:
     Attributes:
         number: running number among the messages an assistant has heard.
         at: seconds since 1970.
-        heard: the message.
-        verdict: the judgement of the rules.
         steps: what happened to it, in order, such as ("queued", "1 of 20 waiting").
         is_private: whether its answer is private to the sender, however it was said.
     """

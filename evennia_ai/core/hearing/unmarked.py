@@ -95,12 +95,7 @@ class Hearing:
 
 
 def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearing:
-    """Count the lines of people. Speech of other assistants says nothing about the game.
-
-    Args:
-        records: traces, newest first.
-        names: names of people who may have spoken.
-    """
+    """Count the lines of people. Speech of other assistants says nothing about the game."""
     known = tuple(name.casefold() for name in names if name)
     marked = bare = 0
     newest_bare_at, is_mended = None, True

@@ -36,8 +36,6 @@ class Reach:
     """A memory, and everything that goes with it.
 
     Attributes:
-        target: the memory itself.
-        gone: memories that go with it.
         loosened: for facts that stay, what they cite from here on, by key.
         ignored: words that do not count, such as the person's names.
     """

@@ -105,7 +105,6 @@ def failed(
     """Notice of a turn that failed.
 
     Args:
-        whom: name of the person who waited, or "".
         ending: what they learned: "was told".
         left: further failures in a row until the assistant stops itself; None if it does not count.
         times: as for `reached`.
@@ -174,9 +173,7 @@ def rests(name: str, when: str, ending: str, cause: str, *, is_ledgers: bool = F
     """Notice of trouble with a model's service, which passes by itself.
 
     Args:
-        when: when the service is tried again.
         ending: who was told that no answer comes.
-        cause: the service's own message.
         is_ledgers: whether the ledger shared by several games is down, without which no model may
             be called.
     """

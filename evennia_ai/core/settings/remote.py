@@ -103,12 +103,7 @@ class RemoteConfig(LenientGroup):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote agent.
-
-    Attributes:
-        name: the name by which assistants know it.
-        token: bearer token to send, or "".
-    """
+    """A remote agent."""
 
     name: str
     config: RemoteConfig

@@ -320,10 +320,6 @@ def context_for(
 ) -> ContextConfig:
     """A context with the game's changes, and then the assistant's own.
 
-    Args:
-        game: the setting EVENNIA_AI_CONTEXT_CONFIGS.
-        own: the assistant's `context_configs`.
-
     Raises:
         ConfigurationError: something in them is wrong.
     """

@@ -22,8 +22,6 @@ class Fullness:
 
     Attributes:
         tokens: tokens of the prompt, counted or estimated, tool descriptions included.
-        tools: tokens of the tool descriptions.
-        most: the model's context.
     """
 
     tokens: int
@@ -52,11 +50,7 @@ class Fullness:
         )
 
     def refused(self, said: str) -> str:
-        """Cause and remedy if the service refused a prompt that should have fitted.
-
-        Args:
-            said: the service's own message.
-        """
+        """Cause and remedy if the service refused a prompt that should have fitted."""
         return (
             f"the prompt is longer than the model reads: it has {self._size}, and {self.most:,} "
             f"were taken to fit. {said.rstrip('.')}. {ADVICE}"

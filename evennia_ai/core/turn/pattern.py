@@ -65,7 +65,6 @@ class Signals:
 
     Attributes:
         token_ratio: share of the model's context that is in use, 0 to 1.
-        consecutive_errors: failed ticks in a row.
         goal_urgency: urgency of the most urgent goal, 0 to 1.
     """
 
@@ -82,7 +81,6 @@ class EventClass:
         keywords: any of them, as a whole word, puts an event into this class.
         event_types: event sources or kinds that do so without a keyword.
         score: 1 to 5.
-        iterations: model calls that such a task should take.
     """
 
     name: str
