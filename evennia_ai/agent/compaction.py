@@ -56,7 +56,6 @@ class CompactionOutcome:
 
     Attributes:
         detail: in words for staff.
-        spent: the cost of its model calls.
     """
 
     is_done: bool = False

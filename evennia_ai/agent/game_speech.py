@@ -55,7 +55,6 @@ def hear(listener: GameObject, text: str, sender: GameObject, kind: str = "say")
             assistant does. Whispers and pages have one listener.
         text: the bare words, without the name and the phrase that the game puts around them; of a
             pose, what follows the name. Markup is removed.
-        sender: the character or account who speaks.
         kind: say, whisper, pose or page; emote is a pose, and tell a page.
 
     Returns:

@@ -47,7 +47,6 @@ class Spans:
 
     Args:
         service: the name of the game.
-        seconds: how long one request may take.
     """
 
     def __init__(self, endpoint: str, service: str, seconds: float) -> None:

@@ -75,7 +75,6 @@ def prompt_inputs(
     """Build the inputs of an assistant's prompts in a context.
 
     Args:
-        recalled: the memories that the prompt tells.
         hint: the note that a small model answers from; "" for others, and for turns of its own.
     """
     counter, text = counter_of(client), state.read(script, "persona")

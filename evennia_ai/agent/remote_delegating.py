@@ -132,7 +132,6 @@ class _MessagePayment:
         wait: the task, once it is noted; for an answer from the beginning.
         is_answer: it answers a question of the agent, whose price was paid with the task.
         is_sent: it may have started something at the agent.
-        is_heard: the agent responded to it.
     """
 
     script: Assistant

@@ -52,7 +52,6 @@ async def fit(script: Assistant, turn: Turn, task: str, report: str) -> str:
 
     Args:
         script: the assistant that gave the task; its model is asked, at the expense of its turn.
-        task: the task as it was given.
     """
     if len(report) <= LONGEST_RESULT:
         return report

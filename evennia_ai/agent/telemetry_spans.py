@@ -31,7 +31,6 @@ class TurnSpan:
 
     Attributes:
         began, ended: seconds since 1970.
-        is_call: it calls another process, the model's.
         error: the kind of failure; "": it succeeded.
     """
 

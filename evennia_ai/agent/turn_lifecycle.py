@@ -186,7 +186,6 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     """End a turn that was dropped; what it used is counted.
 
     Args:
-        why: in words, for the decision trace.
         error: what ended it. After a NobodyListensError, meaning that nobody can hear the answer,
             its events go back to waiting unless their moment has passed for good.
     """

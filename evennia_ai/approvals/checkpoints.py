@@ -125,7 +125,6 @@ async def ask(
     Args:
         task: what is under way, in words.
         detail: what came of it so far.
-        event: the event that it is done for.
         turn: the turn to set aside while a person is asked; None: nothing is set aside.
 
     Raises:
@@ -307,11 +306,7 @@ def setting_of(script: Assistant, hit: LimitReachedError, turn: Turn | None) -> 
 
 @dataclass(frozen=True, slots=True)
 class LimitSetting:
-    """The setting of a limit that was met.
-
-    Attributes:
-        value: its value then.
-    """
+    """The setting of a limit that was met."""
 
     script: Assistant
     hit: LimitReachedError

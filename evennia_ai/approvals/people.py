@@ -38,7 +38,6 @@ class Elsewhere(NamedTuple):
 
     Attributes:
         of_task: returns the account that waits for a task, by its event's id; None: nobody does.
-        is_here: True where a person waits for any task.
     """
 
     of_task: Callable[[str], Any]

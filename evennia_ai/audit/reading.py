@@ -44,9 +44,7 @@ class AuditEntry:
     """One event, for people.
 
     Attributes:
-        version: its number in the audit log.
         at: time in UTC.
-        text: a sentence about the event.
     """
 
     version: int
@@ -160,7 +158,6 @@ class AssistantApplication(Application[UUID]):
         Args:
             before: only versions below this one.
             limit: the most events, bounded by MOST_READ.
-            events: only these names; () for all.
             since: only events at this time or later, with a time zone.
             until: only events before this time, with a time zone.
         """

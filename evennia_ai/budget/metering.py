@@ -38,7 +38,6 @@ class TickClock:
 
     Args:
         seconds: the limit; 0: none.
-        clock: the reactor, or a test's clock.
     """
 
     def __init__(self, turn: Turn, seconds: float, clock: Clock) -> None:
@@ -81,7 +80,6 @@ class TurnModel:
 
     Args:
         metered: the client, which accounts for its calls.
-        time: the time limit of the tick.
         wrap_up_seconds: the deadline of the last call after a limit.
     """
 

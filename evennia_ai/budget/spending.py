@@ -68,7 +68,6 @@ class MeteredPayment:
     """The accounting of one call, attempt by attempt; implements `llm.payments.Payment`.
 
     Attributes:
-        estimate: the most that an attempt may cost.
         prices: full name and price of each model that may answer, by its name in replies.
         spent: the sum to which the cost is added.
     """
@@ -214,7 +213,6 @@ class MeteredClient:
 
     Attributes:
         script: the assistant's; None: only the game's caps hold.
-        client: the client that sends the calls.
         person: id of the player who caused them ("*#3"), or "" for nobody.
         shares: each player's fraction if several caused them; `person` is then ignored.
         spent: the sum to which the cost of its calls is added.

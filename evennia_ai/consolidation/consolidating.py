@@ -44,7 +44,6 @@ class Batch:
     """A batch of entries of one audience, and the facts extracted from it.
 
     Attributes:
-        is_read: True if the model's answer could be parsed.
         new: extracted facts, including those that another of them supersedes.
         superseded: known or new facts that no longer hold, each with its replacement.
     """
@@ -79,11 +78,7 @@ class Batch:
 
 
 def next_batch(script: Assistant, skipped: Collection[int]) -> Batch | None:
-    """The oldest pending entries of one audience, as a batch.
-
-    Args:
-        skipped: ids of rows to leave out.
-    """
+    """The oldest pending entries of one audience, as a batch."""
     waiting = list(_pending(script, skipped).order_by("id")[:SCANNED])
     same = of_one_audience(waiting, BATCH)
     return Batch(script.pk, same) if same else None

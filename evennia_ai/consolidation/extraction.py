@@ -65,11 +65,6 @@ async def draw(
 ) -> list[int]:
     """Extract facts from some batches, each stored in one transaction.
 
-    Args:
-        context_type, purpose: for the model calls.
-        why: for the audit log.
-        skipped: ids of entries to leave out.
-
     Returns:
         The ids to leave out from now on, with those whose answer could not be parsed.
     """

@@ -22,7 +22,6 @@ class Embedder(ABC):
             signatures are not comparable.
         least_similarity: hits with a lower similarity, 0 to 1, are unrelated to the query.
         notice: a message for the game's owner, or "".
-        is_paid: True if each text costs money.
         knows_meaning: True if texts without a common word can be similar.
         base_cosine: typical cosine of two unrelated texts.
     """

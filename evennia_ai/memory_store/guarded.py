@@ -48,7 +48,6 @@ class GuardedStore:
     """A store that is used from a thread of its own.
 
     Attributes:
-        breaker: its circuit breaker, named "memory".
         absence: the reason why there is no store at all, or "".
     """
 
@@ -114,7 +113,6 @@ class GuardedStore:
         """Run a job with the store. Returns None if it fails or cannot run now.
 
         Args:
-            name: name of the job in the counters.
             pay: called before the job is queued; it may raise LimitReachedError, or
                 NoFreeSlotError.
         """

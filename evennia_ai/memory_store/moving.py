@@ -38,7 +38,6 @@ class Moved:
     """Counts of what happened to the points of a folder.
 
     Attributes:
-        copied: copied to the table.
         there: already in the table, or not needed.
         questions: of journal entries that only ask, which no longer have a vector.
         changed: of memories that have changed since, or are queued for indexing.

@@ -69,7 +69,6 @@ class MemorySettings:
     Attributes:
         store: a key of SCHEMES; "inline" is "embedded" without a worker thread, for tests.
         embeddings: one of MODELS, or the path of a function of the game.
-        folder: where mem0 writes its own configuration.
         url, api_key: of the store's server; never shown.
         model, model_url, model_key: of the embeddings API.
         notice: advice for the game's owner that is not an error, or "".

@@ -211,7 +211,6 @@ def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
     """Mark rows as superseded, which excludes them from searches.
 
     Args:
-        over: the rows.
         at: time since which they no longer hold, in seconds since 1970.
     """
     over.update(superseded_at=at)
@@ -332,12 +331,7 @@ def count_read(assistant: int, signature: str) -> int:
 def queue_again(
     assistant: int, signature: str, known: Collection[str], *, also_stale: bool = True
 ) -> None:
-    """Queue rows for indexing whose vector is missing or of another model.
-
-    Args:
-        known: keys that the store has.
-        also_stale: include rows of another model.
-    """
+    """Queue rows for indexing whose vector is missing or of another model."""
     with transaction.atomic():
         rows = _indexed(of(assistant)).values_list("id", "key", "indexed_as")
         missing = [

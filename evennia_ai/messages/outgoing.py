@@ -182,7 +182,6 @@ def say(
     """Say something aloud, and act out the stage directions before and after it.
 
     Args:
-        more: further options.
         may_emote: whether it may act; otherwise stage directions are dropped.
 
     Raises:

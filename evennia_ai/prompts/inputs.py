@@ -37,10 +37,8 @@ class PromptInputs:
     """All parts of a prompt that do not come from the turn.
 
     Attributes:
-        count: counts the tokens of a text.
         count_tools: counts the tokens of tool descriptions, with a cache; None: use `count`.
         count_messages: counts the tokens of messages, in one go; None: use `count`.
-        max_tokens: the size of the model's context.
         text: the persona: who the assistant is and what it knows.
         pronouns: a sentence on the assistant's pronouns, or "".
         card_notes: the notes of its character card on how to play it, or "".
@@ -52,7 +50,6 @@ class PromptInputs:
             repeats its earlier answers, wrong ones most of all.
         hint: the note from which a small model answers, shown behind the event; "": the model is
             shown everything.
-        context: selects the components and bounds their size.
         guidelines: rules of behaviour, a line each, shown with the persona.
         goals: the assistant's goals, a line each.
         notes: values of placeholders from other packages: tick_rate, memories, ...
@@ -182,7 +179,6 @@ def build_inputs(
     Args:
         read: gives a setting of the assistant by name.
         settings: the game's; EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS are read.
-        is_native: True if its model has native tool calls.
         more: further attributes of the `PromptInputs`; name, count and max_tokens are required.
     """
     game = getattr(settings, "EVENNIA_AI_PROMPTS", {})

@@ -40,7 +40,6 @@ class PromptRegistry:
         """Read the settings.
 
         Args:
-            game: the setting EVENNIA_AI_PROMPTS.
             components, templates: the assistant's `prompt_components` and `prompt_templates`. A
                 component with an id of the game's overrides only the fields it has.
         """

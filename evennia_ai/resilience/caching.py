@@ -34,7 +34,6 @@ class CacheEntry:
     Attributes:
         kept: the cache's own object; `take` gives a copy.
         is_frozen: True if it is immutable and needs no copy.
-        scope: "tick" or "session".
         usable_from: start of its use on the cache's clock; ends it if the clock was set back.
         usable_until: end of its use on the cache's clock; both are infinite without a `ttl`.
     """

@@ -86,7 +86,6 @@ class Delegation(TaskWait):
     """A task that another assistant works on.
 
     Attributes:
-        requester: the script of the assistant that waits.
         chain: the scope that hops are counted in: the first task of the chain.
     """
 
@@ -110,7 +109,6 @@ def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
     """The event of a task for its delegate, with the audience of the turn that gives it.
 
     Args:
-        requester: the body of the assistant that gives it.
         at: seconds since 1970.
     """
     return Event(

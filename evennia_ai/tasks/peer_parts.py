@@ -92,11 +92,6 @@ def data_part(data: Mapping[str, object]) -> dict[str, Any]:
 def file_part(name: str, kind: str, content: str, encoded: str, url: str) -> dict[str, Any]:
     """A file as a part, from exactly one of the three sources.
 
-    Args:
-        content: its text.
-        encoded: its bytes, as base64.
-        url: its address.
-
     Raises:
         ValueError: it cannot be sent; the text says why.
     """

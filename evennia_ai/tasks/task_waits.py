@@ -36,7 +36,6 @@ class Watch:
 
     Args:
         look: called every five seconds.
-        late: called when the time is over.
     """
 
     def __init__(self, clock: Clock, look: Callable[[], None], late: Callable[[], None]) -> None:
@@ -65,8 +64,6 @@ class TaskWait(ABC):
     """A task that an assistant works on, and whose report somebody waits for.
 
     Attributes:
-        delegate: the script of the assistant that does it.
-        event: the task in that assistant's inbox.
         began_at: seconds on the clock of the one who waits.
         asked_in: the event that the waiting assistant is answering; None where none waits.
         is_quiet: nobody but the one who waits may notice anything of it.
@@ -142,7 +139,6 @@ def expect(wait: TaskWait, clock: Clock, seconds: float, late: Callable[[], None
     Args:
         clock: of the one who waits.
         seconds: the time limit; 0: none.
-        late: called when that is over.
     """
     _OPEN[wait.event.id] = wait
     wait.watch = Watch(clock, wait.look, late)

@@ -27,7 +27,6 @@ class Raise:
 
     Attributes:
         amount: in the cap's own unit: tokens, US dollars or calls.
-        by: the person who allowed it.
     """
 
     account: BudgetAccount

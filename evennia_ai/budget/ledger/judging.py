@@ -26,7 +26,6 @@ class Capped(NamedTuple):
     """A cap that applies to a call. Its total already includes the call.
 
     Attributes:
-        need: units that the call needs.
         last: units that must stay free for the last call of a turn.
         missing: units by which both together exceed the cap.
     """

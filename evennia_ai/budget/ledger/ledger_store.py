@@ -61,7 +61,6 @@ class LedgerStore:
 
     Args:
         later: calls a function after some seconds; None: callers must flush themselves.
-        clock: monotonic seconds.
     """
 
     def __init__(self, later: Later | None = None, clock: Clock = time.monotonic) -> None:
@@ -141,7 +140,6 @@ class LedgerStore:
         Args:
             usage: as the service reports it; an impossible one is replaced by the estimate.
             model: "provider/model", if another one answered than the estimate names.
-            price: of that model.
         """
         used = counted(usage, reservation.estimate.usage)
         self._close(reservation.ended(CallState.SETTLED, used, now, self._clock(), model, price))

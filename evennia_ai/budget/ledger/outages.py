@@ -131,12 +131,7 @@ def estimate_of_reserve(*, is_whole: bool) -> tuple[BillingContext, CostEstimate
 
 @dataclass(slots=True)
 class Reserve:
-    """The unused rest of the reserve for one day.
-
-    Attributes:
-        held: its reservation in the ledger.
-        tokens, nano: tokens and nano-dollars that are left.
-    """
+    """The unused rest of the reserve for one day."""
 
     held: Reservation
     tokens: int

@@ -101,11 +101,7 @@ def read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Usa
 
 
 def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants by name, with as many queries as for one.
-
-    Args:
-        configs: the caps of each assistant, by its name.
-    """
+    """The reports on many assistants by name, with as many queries as for one."""
     scope, periods = Scope.ASSISTANT, {span: period_of(span, now) for span in BudgetSpan}
     totals = _totals_of(scope, set(periods.values()))
     calls = _ended_calls(now).filter(game=place.game())
