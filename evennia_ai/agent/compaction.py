@@ -66,13 +66,7 @@ class CompactionOutcome:
         return self.is_done
 
 
-def is_due(
-    script: Assistant,
-    client: Client,
-    count: Counter,
-    *,
-    is_asleep: bool = False,
-) -> bool:
+def is_due(script: Assistant, client: Client, count: Counter, *, is_asleep: bool = False) -> bool:
     """True where older conversation should be summed up now.
 
     Args:

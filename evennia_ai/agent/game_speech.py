@@ -17,14 +17,7 @@ from evennia.utils import logger
 
 from evennia_ai.agent import hearing
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.perception import (
-    PRIVATE,
-    TRIGGER,
-    Evidence,
-    Heard,
-    Overheard,
-    Source,
-)
+from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER, Evidence, Heard, Overheard, Source
 from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages import incoming

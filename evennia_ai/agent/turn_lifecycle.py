@@ -28,11 +28,7 @@ from evennia_ai.core.safety.cooling import Consequences
 from evennia_ai.core.turn.conversation import last_act, split_private_calls
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.errors import (
-    ConfigurationError,
-    LedgerAwayError,
-    NobodyListensError,
-)
+from evennia_ai.errors import ConfigurationError, LedgerAwayError, NobodyListensError
 from evennia_ai.memory import episodes
 from evennia_ai.memory.consent import has_unstorable_words, is_any_unstorable
 from evennia_ai.runtime import signals, state, turns

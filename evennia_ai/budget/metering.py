@@ -16,11 +16,7 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.trace import fingerprints
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Reply, Specs
-from evennia_ai.errors import (
-    LimitReachedError,
-    ModelTimeoutError,
-    NoFreeSlotError,
-)
+from evennia_ai.errors import LimitReachedError, ModelTimeoutError, NoFreeSlotError
 from evennia_ai.llm.token_counter import TokenCounter
 from evennia_ai.prompts import PromptInputs, compose
 from evennia_ai.runtime import state

@@ -25,11 +25,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import MoneySpent, TokenUsage
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import (
-    LimitReachedError,
-    ModelReplyError,
-    StoppedError,
-)
+from evennia_ai.errors import LimitReachedError, ModelReplyError, StoppedError
 from evennia_ai.llm.answer_limits import MAX_TOKENS
 from evennia_ai.llm.bridge import Bridged
 from evennia_ai.llm.payments import may_be_charged

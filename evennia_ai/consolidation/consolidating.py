@@ -19,13 +19,7 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType, PromptPart
 from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
-from evennia_ai.memory.evidence import (
-    KNOWN_FACTS,
-    ShownMemories,
-    dated_memories,
-    nearest,
-    newest,
-)
+from evennia_ai.memory.evidence import KNOWN_FACTS, ShownMemories, dated_memories, nearest, newest
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant

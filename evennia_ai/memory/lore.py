@@ -160,12 +160,7 @@ def _known_to(script: Assistant, seeker: Seeker) -> list[Lore]:
 
 
 def add(
-    text: str,
-    *,
-    keywords: Sequence[str],
-    audience: str,
-    at: float,
-    importance: int = 5,
+    text: str, *, keywords: Sequence[str], audience: str, at: float, importance: int = 5
 ) -> str:
     """Create lore that all assistants share. Returns its key.
 

@@ -15,12 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
-from evennia_ai.errors import (
-    CircuitOpenError,
-    LimitReachedError,
-    MemoryStoreError,
-    NoFreeSlotError,
-)
+from evennia_ai.errors import CircuitOpenError, LimitReachedError, MemoryStoreError, NoFreeSlotError
 from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, WorkerThread
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
 from evennia_ai.resilience.deferreds import is_cancellation

@@ -259,13 +259,7 @@ def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
 
 def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     """Create a service without a store. It returns None for everything; `problem` says why."""
-    service = MemoryService(
-        _hashing(),
-        _no_store,
-        kind="none",
-        reactor=reactor,
-        is_inline=True,
-    )
+    service = MemoryService(_hashing(), _no_store, kind="none", reactor=reactor, is_inline=True)
     service.absence = problem
     return service
 

@@ -224,13 +224,7 @@ def remove(assistant: int, keys: Sequence[str]) -> int:
         part = Memory.objects.filter(pk__in=numbers[first : first + MOST_AT_ONCE])
         # An empty row stays as a tombstone until the vector server has deleted its vector.
         part.update(
-            is_removed=True,
-            text="",
-            audience=NOBODY,
-            person="",
-            place="",
-            tags=[],
-            cites=[],
+            is_removed=True, text="", audience=NOBODY, person="", place="", tags=[], cites=[]
         )
         MemoryVector.objects.filter(pk__in=part.values("pk")).delete()
     _bump(_epochs, assistant)

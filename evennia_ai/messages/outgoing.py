@@ -172,12 +172,7 @@ def _note_said(character: GameObject, text: str, source: str, to: TypedObject) -
 
 
 def say(
-    character: GameObject,
-    text: str,
-    *,
-    hops: int,
-    more: Marks = NO_MORE,
-    may_emote: bool = True,
+    character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE, may_emote: bool = True
 ) -> None:
     """Say something aloud, and act out the stage directions before and after it.
 
@@ -223,12 +218,7 @@ def _refuse_muter(character: GameObject, person: Being) -> None:
 
 
 def whisper(
-    character: GameObject,
-    target: GameObject,
-    text: str,
-    *,
-    hops: int,
-    more: Marks = NO_MORE,
+    character: GameObject, target: GameObject, text: str, *, hops: int, more: Marks = NO_MORE
 ) -> None:
     """Whisper to somebody in the room."""
     _refuse_unable(character)
@@ -247,12 +237,7 @@ def whisper(
 
 
 def page(
-    character: GameObject,
-    account: Account,
-    text: str,
-    *,
-    hops: int,
-    more: Marks = NO_MORE,
+    character: GameObject, account: Account, text: str, *, hops: int, more: Marks = NO_MORE
 ) -> None:
     """Page an account."""
     _refuse_unable(character)

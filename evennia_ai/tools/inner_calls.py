@@ -249,11 +249,7 @@ class Asker:
         """Count what calls outside a turn used."""
         used = spent.usage
         event = usage_counted(
-            purpose,
-            spent.calls,
-            used.prompt_tokens,
-            used.completion_tokens,
-            context=context_type,
+            purpose, spent.calls, used.prompt_tokens, used.completion_tokens, context=context_type
         )
         turns.add_usage(self.script, Turn(0, (), spent=spent), event)
 

@@ -21,12 +21,7 @@ from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.outages import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.place import game, is_shared
 from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports
-from evennia_ai.budget.ledger.reservations import (
-    BillingContext,
-    CostEstimate,
-    Reservation,
-    bench,
-)
+from evennia_ai.budget.ledger.reservations import BillingContext, CostEstimate, Reservation, bench
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.budget import CapStanding
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME

@@ -120,11 +120,7 @@ def estimate_of_reserve(*, is_whole: bool) -> tuple[BillingContext, CostEstimate
     # A share does not count as a call: those drawn from it will.
     billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
     estimate = CostEstimate(
-        TokenUsage(0, tokens),
-        MODEL,
-        price,
-        seconds=RESERVE_SECONDS,
-        least=None if is_whole else 1,
+        TokenUsage(0, tokens), MODEL, price, seconds=RESERVE_SECONDS, least=None if is_whole else 1
     )
     return billing, estimate
 

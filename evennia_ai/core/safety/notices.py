@@ -94,13 +94,7 @@ def reached(name: str, whom: str, hit: LimitReachedError, detail: str, times: in
 
 
 def failed(
-    name: str,
-    whom: str,
-    ending: str,
-    stop: Stop,
-    left: int | None,
-    detail: str,
-    times: int = 1,
+    name: str, whom: str, ending: str, stop: Stop, left: int | None, detail: str, times: int = 1
 ) -> Notice:
     """Notice of a turn that failed.
 
