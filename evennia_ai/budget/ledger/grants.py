@@ -51,7 +51,7 @@ def raise_cap(more: Raise) -> None:
     units = as_units(more.cap.measure, more.amount) if math.isfinite(more.amount) else 0
     if not 0 < units <= MOST_UNITS:
         raise ConfigurationError(f"{more.amount:g} is not an amount that a cap can be raised by")
-    column, whose = _column(more.cap), _row_of(more.account)
+    column, whose = _column(more.cap), place.row_of(more.account)
     # Checked before the write: another game of this name would get the grant.
     OWN_NAME.ensure(takes=True)
     with together():
@@ -67,7 +67,7 @@ def take_back(account: BudgetAccount, name: str, by: str) -> int:
     Returns:
         The units that were granted; 0 if none were.
     """
-    cap, row = CAPS[name], _row_of(account)
+    cap, row = CAPS[name], place.row_of(account)
     column = _column(cap)
     OWN_NAME.ensure(takes=True)
     with translated_errors:
@@ -84,11 +84,6 @@ def take_back(account: BudgetAccount, name: str, by: str) -> int:
 
 def _column(cap: Cap) -> str:
     return f"granted_{cap.measure}{'_nano' if cap.measure == 'cost' else ''}"
-
-
-def _row_of(account: BudgetAccount) -> dict[str, str]:
-    scope, key, period = account
-    return {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
 
 
 def _record(event: str, account: BudgetAccount, **details: str | float) -> None:

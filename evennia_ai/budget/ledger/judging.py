@@ -163,10 +163,8 @@ def _units(reservation: Reservation, measure: Measure, cap: int) -> tuple[int, i
 
 def _is_first(standing: budget.CapStanding) -> bool:
     """True for the first caller in all server processes; marks the cap as warned of."""
-    scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"
-    row = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
-    unwarned = BudgetTotal.objects.filter(**row, **{flag: False})
+    unwarned = BudgetTotal.objects.filter(**place.row_of(standing.account), **{flag: False})
     # Test and set in one UPDATE: of two processes, only one changes the row.
     return bool(unwarned.update(**{flag: True}))
 

@@ -54,10 +54,7 @@ def read_total(account: BudgetAccount) -> Total:
 
 
 def _read_total(account: BudgetAccount) -> Total:
-    scope, key, period = account
-    game = place.game_of(scope)
-    rows = BudgetTotal.objects.filter(game=game, scope=scope, key=key, period=period)
-    values = rows.values(*_FIELDS).first()
+    values = BudgetTotal.objects.filter(**place.row_of(account)).values(*_FIELDS).first()
     return Total(**values) if values else Total()
 
 
