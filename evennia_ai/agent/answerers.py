@@ -58,7 +58,6 @@ class HeardLine:
     """One line, as several assistants hear it.
 
     Attributes:
-        called: names of the assistants that it names.
         candidates: those that would answer although it does not name them.
     """
 

@@ -92,11 +92,7 @@ def attach_file(
 def _attach(
     character: Character, turn: Turn, name: str, kind: str, part: Callable[[], dict[str, Any]]
 ) -> str:
-    """Store a part with the task, and let it be sent.
-
-    Raises:
-        ToolError: it is not a valid part, or there is no room for it.
-    """
+    """Store a part with the task, and let it be sent."""
     task, script = _peer_task(turn), character.assistant_script
     if task is None:
         raise ToolError(NO_PEER_WAITS)

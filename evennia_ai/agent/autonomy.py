@@ -111,11 +111,7 @@ def begin(script: Assistant, why: ActReason) -> Turn | None:
 
 
 def event_of(script: Assistant, why: ActReason, missed: str = "") -> Event:
-    """The event that a turn of its own answers.
-
-    Args:
-        missed: a sentence on goals whose time was missed.
-    """
+    """The event that a turn of its own answers."""
     return Event(
         id=f"own{new_key(12)}",
         kind=OWN,

@@ -56,7 +56,6 @@ class CompactionOutcome:
 
     Attributes:
         detail: in words for staff.
-        spent: the cost of its model calls.
     """
 
     is_done: bool = False
@@ -67,13 +66,7 @@ class CompactionOutcome:
         return self.is_done
 
 
-def is_due(
-    script: Assistant,
-    client: Client,
-    count: Counter,
-    *,
-    is_asleep: bool = False,
-) -> bool:
+def is_due(script: Assistant, client: Client, count: Counter, *, is_asleep: bool = False) -> bool:
     """True where older conversation should be summed up now.
 
     Args:
@@ -177,14 +170,7 @@ class _SummaryCalls:
         return int(state.safety_config(self.script).size.summary_tokens)
 
     async def _ask(self, messages: Sequence[Message], owner: str | None, ends_at: float) -> str:
-        """Ask the model for one summary.
-
-        Raises:
-            ModelError: the model failed, or returned no summary.
-            CircuitOpenError: the breaker keeps the model from being asked.
-            LimitReachedError: a cap has no room for the call.
-            StaleEpochError: the assistant was stopped or reset meanwhile.
-        """
+        """Ask the model for one summary."""
         shares = rules.shares(messages, self.count)
         spent = self.outcome.spent
         metered = MeteredClient(self.script, self._client(), shares=shares, spent=spent)
@@ -203,11 +189,7 @@ class _SummaryCalls:
         return self._capped(summary)
 
     def _capped(self, summary: str) -> str:
-        """Cut a summary at a sentence where it has more tokens than the cap.
-
-        Raises:
-            ModelReplyError: no word of it fits.
-        """
+        """Cut a summary at a sentence where it has more tokens than the cap."""
         cap, size = self._cap, self.count(summary)
         if not 0 < cap < size:
             return summary
@@ -264,11 +246,7 @@ def _replace_history(
     summaries: Sequence[Message],
     extra_values: ExtraValues,
 ) -> None:
-    """Replace the history, stored and in memory, and note what was done.
-
-    Raises:
-        StaleEpochError: messages that were to stay are gone from it.
-    """
+    """Replace the history, stored and in memory, and note what was done."""
     script, count = asking.script, asking.count
     work = script.work
     # Turns went on meanwhile: the messages that they added stay behind the summary.
@@ -294,11 +272,7 @@ def begin_if_due(
     before: Before | None = None,
     extra_values: ExtraValues = _no_extra_values,
 ) -> Deferred[CompactionOutcome] | None:
-    """Sum up older conversation in the background, if that is due.
-
-    Args:
-        before, extra_values: as in `compact`.
-    """
+    """Sum up older conversation in the background, if that is due."""
     count = preparation.counter_of(client).count
     if not is_due(script, client, count, is_asleep=is_asleep):
         return None

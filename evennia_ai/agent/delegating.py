@@ -115,9 +115,6 @@ def _choose(
 
     Args:
         known: specialists in the game; agents outside it are asked only by name.
-
-    Raises:
-        ToolError: there is none, or it cannot take a task.
     """
     elsewhere = (agent.name for agent in delegations.specialists_elsewhere(script))
     names = ", ".join([*(str(other.key) for other in known), *elsewhere]) or "none"
@@ -205,11 +202,7 @@ def _lines_of(message: Message, name: str) -> list[str]:
 
 
 async def _wait(delegation: Delegation, deadline: ReportDeadline) -> str:
-    """Put the task into the delegate's inbox, and wait for its report.
-
-    Raises:
-        ToolError: no report will come.
-    """
+    """Put the task into the delegate's inbox, and wait for its report."""
     try:
         delegation.delegate.enqueue(delegation.event)
         report: str = await delegation.answer

@@ -14,11 +14,6 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations, remote_tasks
 
 
-def tasks_away(script: Assistant) -> int:
-    """The number of an assistant's tasks that are with others, in the game and outside it."""
-    return delegations.count_of(script) + remote_tasks.count_of(script)
-
-
 async def pass_limits(script: Assistant, turn: Turn) -> None:
     """Let one more task through, or ask a person who may allow it.
 
@@ -51,15 +46,12 @@ async def pass_limits(script: Assistant, turn: Turn) -> None:
         script,
         turn,
         LimitKind.DELEGATES_AT_ONCE,
-        lambda: tasks_away(script),
-        lambda: _most_at_once(script),
+        lambda: delegations.count_of(script) + remote_tasks.count_of(script),
+        lambda: (
+            ExecutionConfig.from_stored(state.read(script, "execution_config")).sub_agent_budget
+        ),
         turn.scope,
     )
-
-
-def _most_at_once(script: Assistant) -> int:
-    config = ExecutionConfig.from_stored(state.read(script, "execution_config"))
-    return config.sub_agent_budget
 
 
 async def _pass_chain_limit(root: Assistant, turn: Turn) -> None:

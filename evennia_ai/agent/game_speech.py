@@ -17,14 +17,7 @@ from evennia.utils import logger
 
 from evennia_ai.agent import hearing
 from evennia_ai.core.hearing.decision_traces import DecisionTrace
-from evennia_ai.core.hearing.perception import (
-    PRIVATE,
-    TRIGGER,
-    Evidence,
-    Heard,
-    Overheard,
-    Source,
-)
+from evennia_ai.core.hearing.perception import PRIVATE, TRIGGER, Evidence, Heard, Overheard, Source
 from evennia_ai.core.hearing.unmarked import ECHO_SECONDS, UNMARKED, is_same
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.messages import incoming
@@ -55,7 +48,6 @@ def hear(listener: GameObject, text: str, sender: GameObject, kind: str = "say")
             assistant does. Whispers and pages have one listener.
         text: the bare words, without the name and the phrase that the game puts around them; of a
             pose, what follows the name. Markup is removed.
-        sender: the character or account who speaks.
         kind: say, whisper, pose or page; emote is a pose, and tell a page.
 
     Returns:

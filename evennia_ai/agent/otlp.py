@@ -47,7 +47,6 @@ class Spans:
 
     Args:
         service: the name of the game.
-        seconds: how long one request may take.
     """
 
     def __init__(self, endpoint: str, service: str, seconds: float) -> None:
@@ -96,11 +95,7 @@ class Spans:
 
 
 class SpanSender(SpanExporter):
-    """Sends spans; of several failures in a row, only the first is logged.
-
-    Args:
-        address: the receiver's, for the log.
-    """
+    """Sends spans; of several failures in a row, only the first is logged."""
 
     def __init__(self, inner: SpanExporter, address: str) -> None:
         self._inner, self._address, self._has_failed = inner, address, False

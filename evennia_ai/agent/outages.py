@@ -45,12 +45,7 @@ def is_resting(script: Assistant) -> bool:
 
 
 def on_model_failed(script: Assistant, stop: Stop, ending: str) -> None:
-    """Report a turn that failed because of the service: to staff the first time, then to the log.
-
-    Args:
-        stop: how the turn ended.
-        ending: a sentence on whether the sender was told.
-    """
+    """Report a turn that failed for its service: to staff the first time, then to the log."""
     breaker, is_ledgers = breaker_of(script), stop.trouble == LedgerAwayError.trouble
     name = str(script.obj.key)
     if breaker is None:

@@ -1,4 +1,7 @@
-"""Preparation of a turn: its context, its limits and the inputs of its prompts."""
+"""Preparation of a turn: its context, its limits and the inputs of its prompts.
+
+Whatever reads a setting raises ConfigurationError if it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +52,7 @@ def context_of(turn: Turn) -> ContextType:
 
 
 async def inputs_for_turn(script: Assistant, client: Client, turn: Turn) -> PromptInputs:
-    """Build the inputs of a turn's prompts, with recalled memories, or one note for a small model.
-
-    Raises:
-        CancelledError: the turn is over.
-        ConfigurationError: a setting of the prompt is wrong.
-    """
+    """The inputs of a turn's prompts, with recalled memories, or one note for a small model."""
     context = context_of(turn)
     # A small model gets lost in a long prompt, so it gets only the note that bears on the line.
     if is_small(client):
@@ -77,11 +75,7 @@ def prompt_inputs(
     """Build the inputs of an assistant's prompts in a context.
 
     Args:
-        recalled: the memories that the prompt tells.
         hint: the note that a small model answers from; "" for others, and for turns of its own.
-
-    Raises:
-        ConfigurationError: a setting of the prompt is wrong.
     """
     counter, text = counter_of(client), state.read(script, "persona")
     return build_inputs(
@@ -107,11 +101,7 @@ def prompt_inputs(
 
 
 def endpoint_of(script: Assistant, game: Endpoint) -> Endpoint:
-    """The model that answers for an assistant: its own, or the game's.
-
-    Raises:
-        ConfigurationError: the model settings do not fit together.
-    """
+    """The model that answers for an assistant: its own, or the game's."""
     provider, model = state.read(script, "llm_provider"), state.read(script, "llm_model")
     return from_provider(provider, model, game)
 
@@ -128,11 +118,7 @@ def generation_of(script: Assistant) -> Generation:
 
 
 def client_of(script: Assistant) -> Client:
-    """A client for an assistant's model and the models that it falls back to.
-
-    Raises:
-        ConfigurationError: the model settings do not fit together.
-    """
+    """A client for an assistant's model and the models that it falls back to."""
     game, own = services.endpoint(), state.read(script, "llm_fallback_models")
     first = endpoint_of(script, game)
     return services.pool().client(
@@ -162,9 +148,6 @@ def pattern_of(
 
     Args:
         assessment: of the task; None: judge it by its words.
-
-    Raises:
-        ConfigurationError: `execution_config` is wrong.
     """
     assessment = assessment or assess(turn.events, _signals(script, turn))
     return assessed(inputs.pattern, _execution(script), assessment)
@@ -181,9 +164,6 @@ async def assess_by_model(
 
     Returns:
         None where they do not, and where the model fails, answers something else or is over a cap.
-
-    Raises:
-        ConfigurationError: `execution_config` is wrong.
     """
     config = _execution(script)
     is_wanted = config.task_assessment_enabled and config.task_assessment_by == "model"
@@ -213,11 +193,7 @@ def _signals(script: Assistant, turn: Turn) -> Signals:
 
 
 def check_settings() -> None:
-    """Read the game's settings of contexts and prompts once.
-
-    Raises:
-        ConfigurationError: one of them is wrong.
-    """
+    """Read the game's settings of contexts and prompts once."""
     stored_goals.named_hours()
     game_functions.check_settings()
     check_macros()

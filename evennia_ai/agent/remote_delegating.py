@@ -132,7 +132,6 @@ class _MessagePayment:
         wait: the task, once it is noted; for an answer from the beginning.
         is_answer: it answers a question of the agent, whose price was paid with the task.
         is_sent: it may have started something at the agent.
-        is_heard: the agent responded to it.
     """
 
     script: Assistant
@@ -194,11 +193,7 @@ class _MessagePayment:
 async def _reserve(
     script: Assistant, turn: Turn, agent: RemoteSpecialist, asked: RemoteWait | None
 ) -> _MessagePayment:
-    """Reserve what a message may cost, under the same caps as model calls.
-
-    Raises:
-        ToolError: a cap leaves no room for it, and nobody raised it.
-    """
+    """Reserve what a message may cost, under the same caps as model calls."""
     config = agent.remote.config
     dollars = Decimal(0) if asked is not None else Decimal(str(config.cost))
     estimate = ledger.CostEstimate(
@@ -225,11 +220,7 @@ async def _reserve(
 
 
 async def _ask_under_breaker(payment: _MessagePayment, words: str) -> RemoteStanding:
-    """Ask under the agent's circuit breaker, and tell the breaker how that went.
-
-    Raises:
-        ToolError: nothing will come of it.
-    """
+    """Ask under the agent's circuit breaker, and tell the breaker how that went."""
     agent = payment.agent
     try:
         permit = agent.breaker.acquire()
@@ -296,11 +287,7 @@ def _why(error: BaseException) -> str:
 def _record_end(
     payment: _MessagePayment, wait: RemoteWait, standing: RemoteStanding
 ) -> RemoteStanding:
-    """Note the state of a task, and return it where the model is to read it.
-
-    Raises:
-        ToolError: it brought nothing.
-    """
+    """Note the state of a task, and return it where the model is to read it."""
     name, explanation = payment.agent.name, quote(standing.text or "it says not why")
     _note(payment, standing.state)
     if standing.state == COMPLETED:
@@ -326,12 +313,7 @@ def _record_end(
 async def _exchange(
     payment: _MessagePayment, wait: RemoteWait, card: RemoteCard, words: str
 ) -> RemoteStanding:
-    """Send words, and poll the task until it is over or its agent asks something.
-
-    Raises:
-        ToolTimeoutError: neither happened in time.
-        ToolError, ConnectionError: as in `a2a_client.client.Client.send`.
-    """
+    """Send words, and poll the task until it is over or its agent asks something."""
     clock, config, agent = payment.script.clock, payment.agent.remote.config, payment.agent
     ends_at, pause, failed = clock.seconds() + config.seconds, FIRST_POLL_SECONDS, 0
     row = wait.row

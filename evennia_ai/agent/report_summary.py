@@ -52,11 +52,6 @@ async def fit(script: Assistant, turn: Turn, task: str, report: str) -> str:
 
     Args:
         script: the assistant that gave the task; its model is asked, at the expense of its turn.
-        task: the task as it was given.
-
-    Raises:
-        StaleEpochError: the turn was stopped meanwhile.
-        CancelledError: it was cancelled.
     """
     if len(report) <= LONGEST_RESULT:
         return report
@@ -85,11 +80,7 @@ def _why(error: AssistantError) -> str:
 
 
 def _part_for_model(script: Assistant, report: str) -> str:
-    """As much of a report as the model is shown.
-
-    Raises:
-        ToolError: the model is too small for any of it.
-    """
+    """As much of a report as the model is shown."""
     client = script.client()
     if preparation.is_small(client):
         raise ToolError("the model is too small for that")
@@ -99,13 +90,7 @@ def _part_for_model(script: Assistant, report: str) -> str:
 
 
 async def _summary(script: Assistant, turn: Turn, task: str, report: str) -> str:
-    """Sum up the report with one model call.
-
-    Raises:
-        ToolError: too little time is left to ask the model.
-        LimitReachedError: no cap has room for the call.
-        AssistantError: the model failed.
-    """
+    """Sum up the report with one model call."""
     client, seconds = script.client(), _seconds(script, turn)
     if seconds < LEAST_SECONDS:
         raise ToolError("too little time is left for that")

@@ -233,11 +233,7 @@ def _standing(script: Assistant, person: Being, ear: Ear) -> Standing:
 
 
 def _admitted(script: Assistant, trace: DecisionTrace, body: str) -> str:
-    """The words that may wait in the inbox, perhaps cut.
-
-    Raises:
-        NoAnswerError: it may not be asked.
-    """
+    """The words that may wait in the inbox, perhaps cut."""
     name, verdict = trace.heard.sender_name, trace.verdict
     if script.silence:
         raise _refuse(script, trace, Reason.STOPPED, str(script.silence))

@@ -86,11 +86,7 @@ class TurnExporter:
         self.spans: Spans = otlp.Spans(read.endpoint, settings.SERVERNAME, read.timeout_seconds)
 
     def take(self, name: str, record: RecordedTurn) -> None:
-        """Queue a turn that has ended.
-
-        Args:
-            name: of the assistant.
-        """
+        """Queue a turn that has ended."""
         try:
             script = signals.RUNNING.get(name)
             with_words = script is not None and may_tell(script, record, self.config)

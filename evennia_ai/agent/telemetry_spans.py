@@ -31,7 +31,6 @@ class TurnSpan:
 
     Attributes:
         began, ended: seconds since 1970.
-        is_call: it calls another process, the model's.
         error: the kind of failure; "": it succeeded.
     """
 
@@ -45,12 +44,7 @@ class TurnSpan:
 
 
 def span_of(name: str, record: RecordedTurn, *, with_words: bool) -> TurnSpan:
-    """The span of an ended turn, with the spans of its steps below it.
-
-    Args:
-        name: of the assistant.
-        with_words: whether what was said may be included.
-    """
+    """The span of an ended turn, with the spans of its steps below it."""
     turn, ended_at = record.turn, record.began if record.ended is None else record.ended
     attributes: dict[str, Value] = {
         KIND: "AGENT",

@@ -131,11 +131,7 @@ def insert(assistant: int, rows: list[MessageTrace]) -> None:
 
 
 def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
-    """The rows of an assistant that are not too old, pruned or not.
-
-    Args:
-        now: seconds since 1970.
-    """
+    """The rows of an assistant that are not too old, pruned or not."""
     config = trace_config()
     if not _is_kept(config):
         return TracedMessage.objects.none()
@@ -201,11 +197,7 @@ def _logging_database_errors(problem: str = UNPRUNED) -> Iterator[None]:
 
 
 def prune_daily(clock: Clock) -> None:
-    """Delete rows that are too old, in steps, now and every day.
-
-    Args:
-        clock: the reactor, or a test's clock.
-    """
+    """Delete rows that are too old, in steps, now and every day."""
     removed = 0
     with _logging_database_errors():
         removed = prune(None, clock.seconds()) if _has_table() else 0

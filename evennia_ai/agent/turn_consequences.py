@@ -14,6 +14,7 @@ from evennia_ai.core.safety import notices
 from evennia_ai.core.safety.cooling import NOBODY, Consequences, Ended, in_words
 from evennia_ai.core.safety.limits import LIMITS, LimitKind
 from evennia_ai.core.safety.lockout import Cause
+from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
@@ -22,8 +23,6 @@ from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.tasks import delegations
-
-PLAYER_SCOPE = "player "
 
 
 def judge(script: Assistant, turn: Turn, stop: Stop) -> tuple[Consequences, dict[str, Any]]:
@@ -92,7 +91,7 @@ def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | N
         return None, "", False
     is_shared = stop.limit.kind == LimitKind.TOKENS_TOTAL
     # Only one player's account is empty; the others may still talk to it.
-    if is_shared and stop.limit.scope.startswith(PLAYER_SCOPE):
+    if is_shared and stop.limit.scope.startswith(Scope.PLAYER):
         return None, "", False
     cause = Cause.LOOP if stop.limit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET
     return cause, stop.detail, is_shared

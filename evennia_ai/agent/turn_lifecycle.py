@@ -28,11 +28,7 @@ from evennia_ai.core.safety.cooling import Consequences
 from evennia_ai.core.turn.conversation import last_act, split_private_calls
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.errors import (
-    ConfigurationError,
-    LedgerAwayError,
-    NobodyListensError,
-)
+from evennia_ai.errors import ConfigurationError, LedgerAwayError, NobodyListensError
 from evennia_ai.memory import episodes
 from evennia_ai.memory.consent import has_unstorable_words, is_any_unstorable
 from evennia_ai.runtime import signals, state, turns
@@ -41,8 +37,6 @@ from evennia_ai.runtime.state import ExtraWrites
 from evennia_ai.runtime.turns import aside
 from evennia_ai.tasks import delegations, remote_tasks, task_waits
 from evennia_ai.tools import moments
-
-PLAYER_SCOPE = "player "
 
 
 def take(script: Assistant) -> Turn | float | None:
@@ -188,7 +182,6 @@ def break_off(script: Assistant, turn: Turn, why: str, error: BaseException | No
     """End a turn that was dropped; what it used is counted.
 
     Args:
-        why: in words, for the decision trace.
         error: what ended it. After a NobodyListensError, meaning that nobody can hear the answer,
             its events go back to waiting unless their moment has passed for good.
     """

@@ -1,4 +1,9 @@
-"""Decisions at an assistant's limits: its settings, the people to ask, and the audit log."""
+"""Decisions at an assistant's limits: its settings, the people to ask, and the audit log.
+
+A change of a limit's setting while somebody is asked may leave nothing to ask. Some limits are read
+again at each step; others were read when their tick or wait began, and there a change is applied as
+a grant. Caps on money have accounts of their own.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,6 @@ from twisted.internet.defer import CancelledError
 
 from evennia_ai import approvals, audit
 from evennia_ai.approvals import holding, store
-from evennia_ai.approvals.limit_settings import setting_of
 from evennia_ai.approvals.people import is_of
 from evennia_ai.budget import ledger
 from evennia_ai.budget.ledger.reading import read_total
@@ -32,6 +36,7 @@ from evennia_ai.core.safety.questions import Answer, ApprovalRequest, QuestionOu
 from evennia_ai.core.settings.budget import CAPS, GAME_NAME, Scope
 from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.checkpoint import Checkpoint, Extensions
 from evennia_ai.errors import ConfigurationError, LimitReachedError
@@ -46,6 +51,12 @@ MOST_KEPT = 1_000  # entries of each of the two tables below
 _DECIDED: dict[tuple[str, str, float], bool] = {}
 # The ServerConfig key of the counts of `MoneyExtensions`.
 STORED_EXTENSIONS = "evennia_ai_auto_extended"
+# Limits whose value is read when the tick or the wait begins.
+AS_BEGUN = (LimitKind.ITERATIONS, LimitKind.TICK_SECONDS, LimitKind.DELEGATION_SECONDS)
+# Limits that a chain of delegations counts by the settings of its first assistant.
+OF_CHAINS = (LimitKind.TASK_ITERATIONS, LimitKind.TASK_TOKENS, LimitKind.DELEGATIONS)
+# Stands for no limit: more than any tick or wait comes to.
+ENDLESS = 1e9
 
 
 class MoneyExtensions(Extensions):
@@ -114,7 +125,6 @@ async def ask(
     Args:
         task: what is under way, in words.
         detail: what came of it so far.
-        event: the event that it is done for.
         turn: the turn to set aside while a person is asked; None: nothing is set aside.
 
     Raises:
@@ -281,3 +291,59 @@ def _note(script: Assistant, turn: Turn, hit: LimitReachedError, decision: Decis
         came = "tried again"
     detail = f"{hit.kind}, {limit.used_of(hit.used, hit.cap)}: {came}, {decision.reason}"
     script.work.decisions.note([event.number for event in turn.events], "limit", detail)
+
+
+def setting_of(script: Assistant, hit: LimitReachedError, turn: Turn | None) -> LimitSetting | None:
+    """The setting of a limit that was just met; None where no assistant has one."""
+    kind = LimitKind(hit.kind)
+    if kind.startswith(MONEY) or kind is LimitKind.MODEL_CALL_SECONDS:
+        return None
+    if kind in OF_CHAINS and turn is not None and hit.scope != turn.scope:
+        return None
+    value = _value(script, kind)
+    return LimitSetting(script, hit, value) if value else None
+
+
+@dataclass(frozen=True, slots=True)
+class LimitSetting:
+    """The setting of a limit that was met."""
+
+    script: Assistant
+    hit: LimitReachedError
+    value: float
+
+    def is_moot(self) -> bool:
+        """True where what was used or wanted is within the limit by now."""
+        now = _value(self.script, LimitKind(self.hit.kind))
+        if now is None:
+            return False
+        cap, used = self.hit.cap + now - self.value, self.hit.used
+        # A message's length does not grow: it fits at exactly the limit.
+        is_whole = self.hit.kind == LimitKind.MESSAGE_CHARACTERS and cap == used
+        return not now or cap > used or is_whole
+
+    @property
+    def more(self) -> float:
+        """The grant that applies the new value to what is under way; 0: that reads it itself."""
+        now = _value(self.script, LimitKind(self.hit.kind))
+        if self.hit.kind not in AS_BEGUN or now is None:
+            return 0.0
+        return now - self.value if now else ENDLESS
+
+
+def _value(script: Assistant, kind: LimitKind) -> float | None:
+    """The value of the setting; None where it cannot be read now."""
+    if script.work is None or script.work.safety_problem:
+        return None
+    name, *keys = LIMITS[kind].path.split(".")
+    value: object = state.read(script, name) if not keys else None
+    try:
+        if name == "safety_config":
+            value = state.safety_config(script)
+        elif name == "execution_config":
+            value = ExecutionConfig.from_stored(state.read(script, name))
+    except ConfigurationError:
+        return None
+    for key in keys:
+        value = getattr(value, key)
+    return float(str(value))

@@ -72,13 +72,10 @@ def discard_of(script: Assistant, person: str) -> None:
 
 
 def discard_all(script: Assistant, why: str) -> int:
-    """Close all questions of an assistant, which was stopped or whose history was reset.
+    """Close all questions of an assistant that was stopped or reset; return their number.
 
     A question that other assistants share stays open for them. Void what is under way first
     (`runtime.state.bump_epoch`), or it goes on with the refusal.
-
-    Returns:
-        The number of closed questions.
     """
     count = 0
     for waiting in list(WAITING.values()):

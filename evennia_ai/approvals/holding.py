@@ -33,7 +33,6 @@ async def wait(script: Assistant, turn: Turn | None, asked: Deferred[Answer]) ->
 
     Args:
         turn: the turn in question; None: none, as for a message that is too long.
-        asked: fires with the answer.
 
     Raises:
         CancelledError: the turn was dropped meanwhile, as by a stop.

@@ -38,7 +38,6 @@ class Elsewhere(NamedTuple):
 
     Attributes:
         of_task: returns the account that waits for a task, by its event's id; None: nobody does.
-        is_here: True where a person waits for any task.
     """
 
     of_task: Callable[[str], Any]
@@ -187,11 +186,7 @@ def asked_are_here(people: Iterable[str]) -> bool:
 
 
 def reach(person: str, question: Question) -> Any:
-    """The recipient of a line for a person: the account online, else the character that asked.
-
-    Returns:
-        None while the person is away.
-    """
+    """The recipient of a line for a person: the account online, else the character that asked."""
     if is_here(person):
         return find_being(person)
     asker = find_being(str(question.event.get("sender_id", "")))

@@ -48,7 +48,6 @@ def ask(
 
     Args:
         timeout_seconds: after this the outcome is TIMEOUT; 0: wait for ever.
-        event: the event that the assistant works on.
         root: the script at the head of a chain of delegated tasks, whose controllers are asked;
             None: nobody waits for the task any more, so nobody is asked.
         is_moot: returns True once nothing is left to ask; then the outcome is MOOT.

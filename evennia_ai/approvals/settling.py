@@ -33,11 +33,7 @@ def call_of(question: Question) -> ToolCall:
 
 
 def close_call(script: Assistant, question: Question, choice: str, by: Being) -> Question:
-    """Close a question about a call, so that it cannot be answered twice; after a yes it is kept.
-
-    Returns:
-        The question with its answer.
-    """
+    """Close a question about a call, so that nobody answers it twice; after a yes it is kept."""
     name = name_of(by, script.obj)
     closed = replace(question, choice=choice, by=name, expires_at=0.0, kept_until=0.0)
     telling.close(

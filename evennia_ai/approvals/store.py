@@ -254,11 +254,7 @@ OLD = "questions"
 
 
 def migrate_questions(script: Assistant) -> bool:
-    """Turn questions of an older version into rows and remove its attribute, all or nothing.
-
-    Returns:
-        True if it had that attribute.
-    """
+    """Turn questions of an older version into rows and remove its attribute, all or nothing."""
     if (attribute := script.attributes.find(OLD)) is None:
         return False
     try:

@@ -72,7 +72,6 @@ def close(
     """Close a question: record how it ended, tell those who saw it, and put the next.
 
     Args:
-        event: the name of the audit event.
         why: how it ended, in words that follow "question 3 is closed:".
         kept: the answered question that is stored instead; None: it is removed.
         details: more for the audit event; `by` is the person who need not be told.

@@ -23,11 +23,7 @@ GRACE_SECONDS = 10.0
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """One turn, or other work, that waits for an answer.
-
-    Attributes:
-        timer: ends its wait, or None.
-    """
+    """One turn, or other work, that waits for an answer."""
 
     script: Assistant
     deferred: Deferred[Answer]
@@ -44,7 +40,6 @@ class Waiting:
     """A question that somebody waits for.
 
     Attributes:
-        owner: the script that stores it.
         grace: the timer that ends the wait if nobody who may answer comes back, or None.
         grace_seconds: how long that is.
         is_moot: returns True once nothing is left to ask, as after a changed cap; None: never.

@@ -134,11 +134,7 @@ def start_anew() -> None:
 
 
 def is_begun(script: Script | str) -> bool:
-    """True if an assistant has an audit log, or cannot have one.
-
-    Args:
-        script: the assistant's script or name.
-    """
+    """True if an assistant has an audit log, or cannot have one."""
     target = subject_of(script)
     return (
         target is None

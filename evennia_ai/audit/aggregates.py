@@ -54,7 +54,6 @@ class Fold:
     """One kind of event: a row of the table.
 
     Attributes:
-        change: applies such an event to the aggregate.
         details: its details with their defaults; an event without a WANTED one is only counted.
     """
 
@@ -300,11 +299,8 @@ class AssistantAggregate(Audited):
         settings: by name; secrets are masked, and very long values replaced by a fingerprint.
         lockout: `cause`, `reason` and `by` while it is stopped, else empty.
         goals: open goals by number.
-        completed_goals: the latest completed goals.
         tool_count: number of tool calls; `tool_stats` and `tool_errors` count by name.
-        usage: model calls and tokens.
         questions: open questions by number.
-        limits: number of denials by kind of limit.
         noted: number of all other events by name.
     """
 
@@ -353,7 +349,6 @@ class AssistantAggregate(Audited):
         """A new audit log, which begins with the present settings.
 
         Args:
-            id: of the stream.
             timestamp: of the first event; None: now.
             begun_with: state from before there was a log, with names in BEGUN_WITH.
             rest: `by`, `via` and `more`.
@@ -368,7 +363,6 @@ class GameAggregate(Audited):
 
     Attributes:
         caps: the last raise of each cap, by name.
-        refusals: number of refused commands.
         noted: number of all other events by name.
     """
 

@@ -55,7 +55,6 @@ class Archived:
 
     Attributes:
         path: the file; None: there was nothing to move.
-        events: number of events moved.
     """
 
     path: Path | None

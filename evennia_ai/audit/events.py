@@ -41,7 +41,6 @@ class Subject:
     """The subject of an audit log.
 
     Attributes:
-        id: of the stream.
         name: for people.
         script: the assistant's, if the caller has it.
     """
@@ -93,7 +92,6 @@ def begin(subject: Subject, details: Mapping[str, Any], at: datetime) -> Audited
 
     Args:
         details: of its AssistantCreated event, in stored form.
-        at: time of the event.
     """
     if subject.is_game:
         return GameAggregate.create(subject.id, timestamp=at)
@@ -140,7 +138,6 @@ class NamedEvent(StoredEvent):
     """A stored event with columns to search by.
 
     Attributes:
-        event: its name for people.
         at: microseconds since 1970.
     """
 

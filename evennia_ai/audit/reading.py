@@ -44,9 +44,7 @@ class AuditEntry:
     """One event, for people.
 
     Attributes:
-        version: its number in the audit log.
         at: time in UTC.
-        text: a sentence about the event.
     """
 
     version: int
@@ -59,7 +57,7 @@ class AuditEntry:
 class AssistantApplication(Application[UUID]):
     """The audit logs of all assistants and of the game.
 
-    A `key` is an assistant's name or script, or "game".
+    A `key` is an assistant's name or script, or "game"; without an audit log it is a KeyError.
     """
 
     name = "evennia_ai"
@@ -82,11 +80,7 @@ class AssistantApplication(Application[UUID]):
         return RecordMapper(transcoder=self.construct_transcoder())
 
     def version(self, key: Script | str) -> int:
-        """The newest version.
-
-        Raises:
-            KeyError: there is no such audit log.
-        """
+        """The newest version."""
         subject = _known(key)
         newest = archive.rows_of(subject.id).order_by("-originator_version")
         version: int | None = newest.values_list("originator_version", flat=True).first()
@@ -121,11 +115,7 @@ class AssistantApplication(Application[UUID]):
         return self.repository.get(subject.id, version=version)
 
     def newest(self, key: Script | str) -> Any:
-        """The present state of an assistant or of the game.
-
-        Raises:
-            KeyError: there is no such audit log.
-        """
+        """The present state of an assistant or of the game."""
         subject = _known(key)
         try:
             return self.repository.get(subject.id)
@@ -168,7 +158,6 @@ class AssistantApplication(Application[UUID]):
         Args:
             before: only versions below this one.
             limit: the most events, bounded by MOST_READ.
-            events: only these names; () for all.
             since: only events at this time or later, with a time zone.
             until: only events before this time, with a time zone.
         """
@@ -195,11 +184,7 @@ class AssistantApplication(Application[UUID]):
         return archive.exporting(_known(key), self.mapper, stream, step)
 
     def archive(self, key: Script | str, config: AuditConfig | None = None) -> Archived:
-        """Move the events that the policy does not keep from the database into a file.
-
-        Args:
-            config: the policy; None: the game's.
-        """
+        """Move the events that the policy does not keep from the database into a file."""
         return archive.archive(_known(key), self, config)
 
 

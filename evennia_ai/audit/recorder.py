@@ -57,12 +57,7 @@ mapped_errors = _MappedErrors()
 
 
 class DjangoAggregateRecorder(AggregateRecorder):
-    """Stores the events of streams and reads them.
-
-    Args:
-        model: the table.
-        using: alias of the database in Django.
-    """
+    """Stores the events of streams and reads them."""
 
     def __init__(
         self, model: type[RecordedEvent] | type[RecordedSnapshot], using: str = "default"
@@ -225,17 +220,9 @@ class DjangoFactory(InfrastructureFactory[TrackingRecorder]):
         return DjangoApplicationRecorder(RecordedEvent, self.using)
 
     def tracking_recorder(self, tracking_recorder_class: object = None) -> Never:
-        """Not supported.
-
-        Raises:
-            NotSupportedError: always.
-        """
+        """Not supported."""
         raise NotSupportedError(NO_TRACKING)
 
     def process_recorder(self) -> Never:
-        """Not supported.
-
-        Raises:
-            NotSupportedError: always.
-        """
+        """Not supported."""
         raise NotSupportedError(NO_TRACKING)

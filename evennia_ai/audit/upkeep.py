@@ -25,7 +25,6 @@ class Upkeep:
 
     Args:
         later: calls a function after some seconds; None: callers must call `step` themselves.
-        clock: monotonic seconds.
     """
 
     def __init__(

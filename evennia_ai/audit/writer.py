@@ -59,7 +59,6 @@ class AuditWriter:
 
     Args:
         later: calls a function after some seconds; None: callers must flush themselves.
-        clock: gives the present time.
     """
 
     def __init__(self, later: Later | None = None, clock: Callable[[], datetime] = now) -> None:

@@ -34,7 +34,6 @@ class PendingEvent:
 
     Attributes:
         details: in stored form, with secrets masked.
-        at: when it happened.
         is_logged: False: no line in the game's log, whatever its kind.
     """
 
@@ -65,9 +64,6 @@ class Write:
 
     Attributes:
         waited: items that had waited for it; they wait again after a rollback.
-        last: its newest event.
-        then: called after the commit.
-        is_done: True after the commit.
     """
 
     connection: Any
@@ -89,7 +85,6 @@ class EventStream:
     """One stream, as this process knows it.
 
     Attributes:
-        waiting: items for the next write.
         lost: number of items dropped because too many waited.
         aggregate: the state after the last write of `connection`; None: read it from the database.
         writes: writes whose transactions may still be open.

@@ -16,11 +16,7 @@ from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.trace import fingerprints
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.ports import Prompt, Reply, Specs
-from evennia_ai.errors import (
-    LimitReachedError,
-    ModelTimeoutError,
-    NoFreeSlotError,
-)
+from evennia_ai.errors import LimitReachedError, ModelTimeoutError, NoFreeSlotError
 from evennia_ai.llm.token_counter import TokenCounter
 from evennia_ai.prompts import PromptInputs, compose
 from evennia_ai.runtime import state
@@ -38,7 +34,6 @@ class TickClock:
 
     Args:
         seconds: the limit; 0: none.
-        clock: the reactor, or a test's clock.
     """
 
     def __init__(self, turn: Turn, seconds: float, clock: Clock) -> None:
@@ -81,7 +76,6 @@ class TurnModel:
 
     Args:
         metered: the client, which accounts for its calls.
-        time: the time limit of the tick.
         wrap_up_seconds: the deadline of the last call after a limit.
     """
 

@@ -25,11 +25,7 @@ from evennia_ai.core.turn.conversation import Message
 from evennia_ai.core.turn.toolspec import ToolSpec
 from evennia_ai.core.turn.turn import MoneySpent, TokenUsage
 from evennia_ai.engine.ports import Reply
-from evennia_ai.errors import (
-    LimitReachedError,
-    ModelReplyError,
-    StoppedError,
-)
+from evennia_ai.errors import LimitReachedError, ModelReplyError, StoppedError
 from evennia_ai.llm.answer_limits import MAX_TOKENS
 from evennia_ai.llm.bridge import Bridged
 from evennia_ai.llm.payments import may_be_charged
@@ -68,7 +64,6 @@ class MeteredPayment:
     """The accounting of one call, attempt by attempt; implements `llm.payments.Payment`.
 
     Attributes:
-        estimate: the most that an attempt may cost.
         prices: full name and price of each model that may answer, by its name in replies.
         spent: the sum to which the cost is added.
     """
@@ -214,7 +209,6 @@ class MeteredClient:
 
     Attributes:
         script: the assistant's; None: only the game's caps hold.
-        client: the client that sends the calls.
         person: id of the player who caused them ("*#3"), or "" for nobody.
         shares: each player's fraction if several caused them; `person` is then ignored.
         spent: the sum to which the cost of its calls is added.

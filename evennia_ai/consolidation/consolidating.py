@@ -19,13 +19,7 @@ from evennia_ai.core.safety.budget import Purpose
 from evennia_ai.core.turn.contexts import ContextType, PromptPart
 from evennia_ai.memory import indexing
 from evennia_ai.memory.episodes import exchange_of
-from evennia_ai.memory.evidence import (
-    KNOWN_FACTS,
-    ShownMemories,
-    dated_memories,
-    nearest,
-    newest,
-)
+from evennia_ai.memory.evidence import KNOWN_FACTS, ShownMemories, dated_memories, nearest, newest
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
 from evennia_ai.runtime.assistant import Assistant
@@ -44,7 +38,6 @@ class Batch:
     """A batch of entries of one audience, and the facts extracted from it.
 
     Attributes:
-        is_read: True if the model's answer could be parsed.
         new: extracted facts, including those that another of them supersedes.
         superseded: known or new facts that no longer hold, each with its replacement.
     """
@@ -79,11 +72,7 @@ class Batch:
 
 
 def next_batch(script: Assistant, skipped: Collection[int]) -> Batch | None:
-    """The oldest pending entries of one audience, as a batch.
-
-    Args:
-        skipped: ids of rows to leave out.
-    """
+    """The oldest pending entries of one audience, as a batch."""
     waiting = list(_pending(script, skipped).order_by("id")[:SCANNED])
     same = of_one_audience(waiting, BATCH)
     return Batch(script.pk, same) if same else None
@@ -102,11 +91,7 @@ def _pending(script: Assistant, skipped: Collection[int]) -> QuerySet[Memory]:
 async def sort_out(
     work: MemoryWork, batch: Batch, context_type: ContextType, purpose: Purpose
 ) -> None:
-    """Let the model extract facts from a batch.
-
-    Raises:
-        AssistantError: see `MemoryWork.ask`.
-    """
+    """Let the model extract facts from a batch."""
     script, fence = work.script, work.fence
     sources, audience = rows.values(batch.entries), batch.entries[0].audience
     context = config_of(script, context_type)
@@ -147,11 +132,7 @@ async def _known(
 
 
 async def consolidate(night: NightWork) -> bool:
-    """Process one batch. If the answer cannot be parsed, its entries wait for another night.
-
-    Returns:
-        Whether there was anything to do.
-    """
+    """Process one batch. If the answer cannot be parsed, its entries wait for another night."""
     batch = next_batch(night.script, night.skipped)
     if batch is None:
         return False

@@ -65,17 +65,8 @@ async def draw(
 ) -> list[int]:
     """Extract facts from some batches, each stored in one transaction.
 
-    Args:
-        context_type, purpose: for the model calls.
-        why: for the audit log.
-        skipped: ids of entries to leave out.
-
     Returns:
         The ids to leave out from now on, with those whose answer could not be parsed.
-
-    Raises:
-        AssistantError: see `extract`.
-        StaleEpochError: see `extract`.
     """
     skipped_ids = list(skipped)
     for _ in range(batches):

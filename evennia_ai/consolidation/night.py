@@ -34,7 +34,6 @@ class MemoryWork:
 
     Attributes:
         asker: the model to ask; None if none is available.
-        absence: the reason why none is available.
         refused: number of requests that were refused and passed over.
     """
 
@@ -82,7 +81,6 @@ class MemoryWork:
         """Store the results of a piece, and the progress of a night, in one transaction.
 
         Args:
-            extra_writes: writes rows in the same transaction.
             counted: counts of what was done, for people.
             skipped: what a night's step leaves out from now on.
 

@@ -23,11 +23,7 @@ MOST_OBSERVATIONS = 30
 
 
 async def update_profiles(night: NightWork) -> bool:
-    """Update one profile, separately for each audience, so that private knowledge stays private.
-
-    Returns:
-        Whether there was anything to do.
-    """
+    """Update one profile, separately for each audience, so that private knowledge stays private."""
     script = night.script
     waiting = (item for item in profiles.due(script) if item[0].entity not in night.skipped)
     due = next(waiting, None)

@@ -46,9 +46,6 @@ async def reflect(session: MemoryWork, threshold: int | None = None) -> bool:
     Args:
         threshold: total importance that starts a round; None: from `memory_config`.
 
-    Returns:
-        Whether there was anything to do.
-
     Raises:
         PutOffError: no question could be parsed.
     """

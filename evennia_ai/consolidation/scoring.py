@@ -16,11 +16,7 @@ GUESSED, JUDGED = "heuristic", "llm"
 
 
 async def score(night: NightWork) -> bool:
-    """Rate one batch of one audience. If the answer cannot be parsed, the heuristic value stays.
-
-    Returns:
-        Whether there was anything to do.
-    """
+    """Rate one batch of one audience. If the answer cannot be parsed, the heuristic value stays."""
     assistant = night.script.pk
     pending = rows.of(
         assistant, kind=MemoryKind.JOURNAL, importance_by=GUESSED, is_consolidated=False

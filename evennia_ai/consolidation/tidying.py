@@ -23,9 +23,6 @@ from evennia_ai.tools.inner_calls import PutOffError
 async def compact(night: NightWork) -> bool:
     """Step "compact": summarises older conversation, after extracting its facts.
 
-    Returns:
-        Whether there was anything to do.
-
     Raises:
         PutOffError: it could not be done.
     """
@@ -59,11 +56,7 @@ async def compact(night: NightWork) -> bool:
 
 
 async def prune(night: NightWork) -> bool:
-    """Step "prune": forgets a batch of overdue memories.
-
-    Returns:
-        Whether there was anything to do.
-    """
+    """Step "prune": forgets a batch of overdue memories."""
     script = night.script
     keys = retention.overdue(script, script.clock.seconds())
     if not keys:

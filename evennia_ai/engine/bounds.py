@@ -28,9 +28,6 @@ def require_room(turn: Turn, loop: Loop, tokens: int) -> None:
 
     No person is asked to extend them, because the turn can do without such a call.
 
-    Args:
-        tokens: of the call, prompt and answer together.
-
     Raises:
         LimitReachedError: there is no room.
     """

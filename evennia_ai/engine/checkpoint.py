@@ -92,7 +92,6 @@ class Checkpoint:
 
     Args:
         bus: the way to a person, or None.
-        record: records each decision.
         report: called with an error of the bus.
         passes: errors that cancel the surrounding task, and are raised instead.
     """
@@ -116,9 +115,7 @@ class Checkpoint:
         """Decide whether a turn that reached a limit may go on; the caller applies the extension.
 
         Args:
-            task: the task, in words.
             detail: the results so far, for the person who is asked.
-            actor: the assistant that asks.
             whose: the owner of a cap on money, in words.
 
         Raises:

@@ -19,7 +19,6 @@ class Judgement:
 
     Attributes:
         how: the other way in which it would be made; "": as it was called.
-        result: the result for the model.
     """
 
     how: str = ""

@@ -83,8 +83,6 @@ class Prompt:
 
     Attributes:
         tokens: counted or estimated, including the tools' descriptions.
-        max_tokens: the size of the model's context.
-        count: counts the tokens of a text.
         tool_tokens: tokens of the tools' descriptions.
         instructions: its rules, which only the model may see.
         blocks: key and text of each component, without the conversation.

@@ -204,7 +204,6 @@ class CallGroup:
     """The calls of one reply and their results, as messages of the turn.
 
     Args:
-        calls: in the model's order.
         most: number of calls to run; the others are left out, and the model is told so.
         beside: of the reply, see `Reply`.
     """

@@ -32,11 +32,8 @@ class RecordedCall:
         began: seconds on the clock.
         prompt: the composed prompt; the last call after a limit sends only a part of it.
         messages: the messages sent; cut to the newest ones if they take too much space.
-        tools: the tools that the model was shown.
         reply: None while the call runs, and if it failed.
-        error: the error text, or "".
         seconds: duration; None while the call runs.
-        nano: cost in nano-dollars.
         is_priced: True if the model has a known price; assumed while the call runs.
         is_cut: True if messages or reply are not kept in full.
     """
@@ -181,8 +178,6 @@ class TurnRing:
     Args:
         most: number of turns kept; 0: none.
         most_characters: the most characters kept of each.
-        tell: called at each change.
-        name: of the assistant, for listeners.
         listeners: called with the name and each recording that has ended; they must not raise.
     """
 
@@ -228,12 +223,7 @@ class TurnRing:
         running: Callable[[Ports], Awaitable[Stop]],
         clock: Callable[[], float],
     ) -> Stop:
-        """Run a turn and record it.
-
-        Args:
-            running: runs the turn with the given ports.
-            clock: seconds.
-        """
+        """Run a turn and record it."""
         record = RecordedTurn(turn, clock(), self.most_characters)
         self._turns.append(record)
         model = RecordedModel(ports.model, ports.compose, record, clock, self)
@@ -279,12 +269,7 @@ class TurnRing:
 
 
 class RecordedModel:
-    """A model port that records its calls.
-
-    Args:
-        compose: makes the prompt of the next call.
-        clock: seconds.
-    """
+    """A model port that records its calls."""
 
     __slots__ = ("_clock", "_compose", "_inner", "_prompt", "_record", "_ring", "_tell")
 
@@ -329,11 +314,7 @@ class RecordedModel:
 
 
 class RecordedTools:
-    """A toolbox that records its calls.
-
-    Args:
-        clock: seconds.
-    """
+    """A toolbox that records its calls."""
 
     __slots__ = ("_clock", "_inner", "_record", "_tell", "specs")
 

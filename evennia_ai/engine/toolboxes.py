@@ -44,11 +44,7 @@ OF_TOOLS = CircuitBreakerConfig(excluded_exceptions=())
 
 @dataclass(frozen=True, slots=True)
 class Wrapper:
-    """Base of wrappers that change one thing about how a call is run.
-
-    Attributes:
-        specs: gives the tools on offer, by name.
-    """
+    """Base of wrappers that change one thing about how a call is run."""
 
     inner: Toolbox
     specs: Callable[[], Specs] = field(init=False, repr=False, compare=False)
@@ -60,11 +56,7 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Logged(Wrapper):
-    """Adds an audit event about each call to the turn.
-
-    Args:
-        clock: seconds.
-    """
+    """Adds an audit event about each call to the turn."""
 
     clock: Callable[[], float]
 
@@ -250,11 +242,6 @@ class Retried(Wrapper):
     """Retries calls that failed for a temporary reason, within the tool's timeout.
 
     Only calls that may be repeated: those that no one notices, or whose tool is idempotent.
-
-    Args:
-        wait: waits for some seconds.
-        clock: monotonic seconds.
-        random: gives a number from 0 to 1.
     """
 
     config: RetryConfig

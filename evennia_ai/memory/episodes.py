@@ -58,7 +58,6 @@ class TurnEpisode:
         person: the person of the turn, as they appear where nothing is stored; "" for nobody.
         entry: the entry, dated at the end of the turn; None if nothing is stored.
         indexed_as: NO_VECTOR for an entry that is found by its words only, else "".
-        words: the person's last message.
     """
 
     script: Assistant

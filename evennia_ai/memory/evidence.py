@@ -53,13 +53,7 @@ def dated_memories(script: Assistant, memories: Sequence[Recollection]) -> list[
 
 
 async def nearest(
-    script: Assistant,
-    text: str,
-    audience: str,
-    *,
-    kinds: Sequence[str],
-    limit: int,
-    fence: Fence,
+    script: Assistant, text: str, audience: str, *, kinds: Sequence[str], limit: int, fence: Fence
 ) -> list[Recollection]:
     """Current memories of one audience that are nearest to a text, nearest first.
 

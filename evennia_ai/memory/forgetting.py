@@ -106,16 +106,13 @@ def without_words(event: AuditEvent) -> AuditEvent:
 def forget_person(
     script: Assistant, person: str, *also: Callable[[int, str, PersonNames], None]
 ) -> int:
-    """Forget a person: their memories, and their name in what others said.
+    """Forget a person: their memories, whose number is returned, and their name elsewhere.
 
     No turn for them may be running: `operations.memory.own` cancels those first.
 
     Args:
         also: called in the same transaction to forget them elsewhere, with the assistant's id,
             the person and their names.
-
-    Returns:
-        The number of memories forgotten.
     """
     name = name_of(script, person)
     mine = set(rows.of(script.pk).filter(filter_of_person(person)).values_list("key", flat=True))

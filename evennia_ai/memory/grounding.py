@@ -33,7 +33,6 @@ from evennia_ai.core.text.cleaning import cut_at_sentence, name_as_data, one_lin
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.memory import episodes, journal, lore
-from evennia_ai.memory.lore_conditions import moment_of
 from evennia_ai.memory.seeking import seeker_of
 from evennia_ai.runtime import services, state
 from evennia_ai.runtime.assistant import Assistant
@@ -58,7 +57,6 @@ class Grounded:
 
     Attributes:
         hint: one line of the prompt; "" for a turn that no player's line began.
-        audiences: the audiences that may know the note.
     """
 
     hint: str = ""
@@ -69,11 +67,7 @@ NOT_GROUNDED = Grounded()
 
 
 async def ground(script: Assistant, turn: Turn) -> Grounded:
-    """Find the note for a turn's line. Errors are logged and the turn goes on.
-
-    Raises:
-        CancelledError: the turn has been cancelled.
-    """
+    """Find the note for a turn's line. Errors are logged and the turn goes on."""
     if turn.event.kind in (OWN, TASK, NOTICE):
         return NOT_GROUNDED
     try:
@@ -150,7 +144,7 @@ def _gather(script: Assistant, turn: Turn) -> tuple[list[Note], AskedLine]:
 def _persona_notes(script: Assistant, turn: Turn | None) -> Iterator[Note]:
     """Notes from the persona and from example answers."""
     _, facts = split_persona(state.read(script, "persona"))
-    for fact in map(moment_of(script, turn).fill, facts):
+    for fact in map(lore.moment_of(script, turn).fill, facts):
         yield Note(as_spoken(fact))
     for question, answer in state.read(script, "examples"):
         spoken = unaddressed(answer)

@@ -46,7 +46,6 @@ class IndexStatus:
     """The state of an assistant's index.
 
     Attributes:
-        waiting: memories to be indexed.
         removed: forgotten memories whose vectors have to be deleted.
         stale: memories indexed by another embedding model, which are found by words only.
         model: signature of the embedding model.
@@ -65,9 +64,7 @@ class Indexing:
     """The state of an assistant's indexing in this process.
 
     Attributes:
-        due: timer of the next run, or None.
         wait_seconds: upper bound of the last backoff, 0 if the store is up.
-        retry: timer of the backoff, or None.
         running: runs that have started or wait for the lock.
         added: memories indexed since the last check of retention.
         is_compared: True if the store's keys have been verified since the start.

@@ -60,12 +60,7 @@ MOST_WORDS = 8
 
 
 def check(script: Assistant, turn: Turn, text: str, longest: int) -> str:
-    """Clean a text to one line, and check that it may be stored.
-
-    Raises:
-        ToolError: it is empty, too long or about the assistant itself, or nothing of this turn
-            may be stored.
-    """
+    """Clean a text to one line, and check that it may be stored."""
     words = " ".join(strip_control(sendable(text)).split())
     if not words:
         raise ToolError("there is nothing to write down")
@@ -79,11 +74,7 @@ def check(script: Assistant, turn: Turn, text: str, longest: int) -> str:
 
 
 def check_consent(script: Assistant, turn: Turn) -> None:
-    """Check that something of a turn may be stored.
-
-    Raises:
-        ToolError: a person or the place of the turn must not be remembered.
-    """
+    """Check that something of a turn may be stored."""
     event = turn.event
     whom = {"person": event.face, "sender_id": event.sender_id, "place": place_of(script, turn)}
     if not may_remember(script, **whom):
@@ -91,11 +82,7 @@ def check_consent(script: Assistant, turn: Turn) -> None:
 
 
 def check_sources(script: Assistant, turn: Turn, text: str) -> None:
-    """Check that a text neither names nor repeats somebody who is not remembered.
-
-    Raises:
-        ToolError: it does.
-    """
+    """Check that a text neither names nor repeats somebody who is not remembered."""
     theirs: list[ToldLine] = []
     others = [ToldLine("", event.body) for event in turn.events]
     for item in turn.overheard:
@@ -134,11 +121,7 @@ def write(
     importance: int | None = None,
     tags: Iterable[str] = (),
 ) -> Recollection:
-    """Store a text that the model writes in a turn.
-
-    Raises:
-        ToolError: it cannot be stored.
-    """
+    """Store a text that the model writes in a turn."""
     words = check(script, turn, text, core.LONGEST_ENTRY)
     audience = audience_of(script, turn)
     if not audience:

@@ -7,8 +7,9 @@ with a lore pack.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -33,10 +34,14 @@ from evennia_ai.core.text.cleaning import cut_at_sentence
 from evennia_ai.core.text.plain_data import from_stored, to_stored
 from evennia_ai.core.turn.tokens import estimate
 from evennia_ai.core.turn.turn import Turn
-from evennia_ai.memory.lore_conditions import LoreMoment, moment_of
+from evennia_ai.core.typed_objects import GameObject
+from evennia_ai.memory import modes
+from evennia_ai.memory.seeking import bodies_of
 from evennia_ai.memory_store import rows
 from evennia_ai.models import Memory
+from evennia_ai.prompts.placeholders import macros_of
 from evennia_ai.runtime.assistant import Assistant
+from evennia_ai.runtime.game_functions import quest_state
 
 # `_changes` only counts this process; changes by others are seen after this many seconds.
 FRESH_SECONDS = 60.0
@@ -80,12 +85,10 @@ class LoreMatch:
     """An entry of lore that matches a text, for the page where staff test lore.
 
     Attributes:
-        text: the text with its macros filled in.
         said: its keywords in the text; empty if it needs none.
         is_told: True if it would be in the prompt; the following say why not.
         is_for_others: True if the listeners may not know it.
         is_named: True if the conditions on further keywords are met as well.
-        unmet: conditions that are not met.
     """
 
     entry: Recollection
@@ -157,12 +160,7 @@ def _known_to(script: Assistant, seeker: Seeker) -> list[Lore]:
 
 
 def add(
-    text: str,
-    *,
-    keywords: Sequence[str],
-    audience: str,
-    at: float,
-    importance: int = 5,
+    text: str, *, keywords: Sequence[str], audience: str, at: float, importance: int = 5
 ) -> str:
     """Create lore that all assistants share. Returns its key.
 
@@ -271,3 +269,55 @@ def _entries(script: Assistant) -> Iterable[Lore]:
         entries = tuple(map(lore_of, rows.values(entry_rows), terms))
         cached = work.lore = _CachedLore(now, _changes, entries)
     return cached.entries
+
+
+@dataclass(frozen=True)
+class LoreMoment:
+    """The situation in which lore is looked up.
+
+    Attributes:
+        sender: id of the person being answered, "" for nobody.
+    """
+
+    body: GameObject
+    sender: str
+    fill: Callable[[str], str]
+
+    @cached_property
+    def _people(self) -> list[Any]:
+        """The characters that the person being answered puppets."""
+        return bodies_of(self.sender) if self.sender else []
+
+    def holds(self, condition: LoreCondition) -> bool:
+        """True if a condition is met, for several characters by at least one.
+
+        Raises:
+            ConfigurationError: EVENNIA_AI_QUEST_STATE does not name a function.
+        """
+        return any(_holds(being, condition) for being in self._subjects(condition))
+
+    def _subjects(self, condition: LoreCondition) -> list[Any]:
+        if condition.of == "person":
+            return self._people
+        meant = self.body if condition.of == "assistant" else self.body.location
+        return [meant] if meant is not None else []
+
+
+def _holds(being: GameObject, condition: LoreCondition) -> bool:
+    if condition.quest:
+        return quest_state(being, condition.quest) == condition.state
+    if condition.tag:
+        return bool(being.tags.has(condition.tag, category=condition.category))
+    value = being.attributes.get(condition.attribute)
+    if condition.value is None:
+        return bool(value)
+    # In Python True == 1, but a builder who writes 1 does not mean True.
+    return value == condition.value and isinstance(value, bool) is isinstance(condition.value, bool)
+
+
+def moment_of(script: Assistant, turn: Turn | None) -> LoreMoment:
+    """The situation of a turn; None: without a speaker."""
+    event = turn.event if turn is not None and turn.events else None
+    name = event.sender_name if event is not None else ""
+    fill = macros_of(script.obj, modes.now(script), name)
+    return LoreMoment(script.obj, event.sender_id if event is not None else "", fill)

@@ -103,15 +103,12 @@ def bedtime_problem(script: Assistant) -> str:
 def fall_asleep(
     script: Assistant, reason: str, *, until: datetime | None = None, by: str = ""
 ) -> datetime:
-    """Put the assistant to sleep. If it sleeps already, only the time to wake changes.
+    """Put the assistant to sleep until the time returned; if it sleeps already, only that changes.
 
     Args:
         reason: for the audit log; must not contain a player's words.
         until: time to wake, as an aware datetime; None: according to the schedule.
         by: who asked for it; "" for the assistant itself.
-
-    Returns:
-        The time to wake.
     """
     begun_at = now(script)
     until = until or schedule.wake_time(begun_at, sleep_schedule_of(script))

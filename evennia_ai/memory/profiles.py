@@ -332,7 +332,6 @@ def store(
     Attributes about the assistant itself are dropped. Changes by meetings in the meantime are kept.
 
     Args:
-        profile: the profile that the model was shown.
         attributes: the complete new list, {"text", "audience", "at"}.
         favour: the new favour, which may differ by 0.1 at most.
         consolidated: id of the newest memory that was taken into account.

@@ -34,7 +34,6 @@ class Reached:
 
     Attributes:
         facts, entries, insights: memories by kind.
-        attributes: attributes of profiles.
         kept: facts that cited a deleted entry but say something else, and stay.
     """
 
@@ -57,7 +56,6 @@ class Plan:
     Attributes:
         whom: the person it belongs to; "" for nobody.
         attributes: by profile id, the attributes that stay, for profiles that lose some.
-        dropped: number of attributes to delete.
     """
 
     script: Assistant

@@ -66,7 +66,6 @@ class Recalled:
         entities: notes about the people present.
         memories: memories, with known ones and hearsay apart.
         audiences: who may know all of it; empty if it is public.
-        problem: the reason why the search failed, or "".
     """
 
     entities: str = ""
@@ -92,11 +91,7 @@ _OF_ONESELF = re.compile(r"\b(?:i|i'm|i've|i'd|me|my|mine|myself)\b", re.IGNOREC
 
 
 async def recall(script: Assistant, turn: Turn) -> Recalled:
-    """Recall memories for a turn. Errors are logged and the turn goes on.
-
-    Raises:
-        CancelledError: the turn has been cancelled.
-    """
+    """Recall memories for a turn. Errors are logged and the turn goes on."""
     if not state.memory_config(script).enabled:
         return NOTHING
     try:
@@ -166,11 +161,7 @@ def search(script: Assistant, query: str, seeker: Seeker) -> Deferred[list[Recol
 
 
 def everything(script: Assistant, query: str, *, limit: int) -> Deferred[list[Recollection] | None]:
-    """Search the memories of all audiences, most similar first; for staff only.
-
-    Returns:
-        None if the search failed.
-    """
+    """Search the memories of all audiences, most similar first; for staff only."""
     return Deferred.fromCoroutine(_everything(script, query[:LONGEST_QUERY], limit))
 
 

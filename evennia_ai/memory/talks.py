@@ -20,8 +20,6 @@ class Talk:
 
     Attributes:
         began_at, last_at: seconds of the assistant's clock.
-        turns: number of answers.
-        words: the person's last message.
         is_private: whether that was for the assistant alone.
         met_at: time of the last update of their profile; 0 if there was none.
     """
@@ -61,9 +59,7 @@ def note(
 
     Args:
         at: time of the assistant's clock; None: now.
-        words: the person's last message.
         is_private: whether that was for the assistant alone.
-        is_remembered: whether an entry of it was stored.
     """
     work, ended_at = script.work, script.clock.seconds() if at is None else at
     talk = going_on(script, person) or Talk(ended_at, ended_at)

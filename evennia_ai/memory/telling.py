@@ -77,11 +77,7 @@ def _text(
 
 
 def _section(
-    heading: str,
-    memories: Sequence[Recollection],
-    now: datetime,
-    about: str,
-    labels: Labels,
+    heading: str, memories: Sequence[Recollection], now: datetime, about: str, labels: Labels
 ) -> Iterator[str]:
     """Lines under a heading, grouped by speaker at the place of the speaker's first line."""
     if not memories:

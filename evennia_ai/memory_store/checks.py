@@ -1,7 +1,7 @@
 """Validation of audiences, keys and ids before they reach any store.
 
 A filter built from text that a player typed could expose the secrets of others, so only validated
-values become filters.
+values become filters; others raise ValueError.
 """
 
 from __future__ import annotations
@@ -17,11 +17,7 @@ _KEY = re.compile(r"[0-9a-f]{32}")
 
 
 def checked_audiences(audiences: Sequence[str]) -> list[str]:
-    """Validate audiences and remove duplicates, keeping the order.
-
-    Raises:
-        ValueError: one is malformed, or a single text is given instead of a list.
-    """
+    """Validate audiences and remove duplicates, keeping the order."""
     # A string is a sequence of strings too, and would be checked letter by letter.
     if isinstance(audiences, (str, bytes)):
         raise ValueError(f"{audiences!r} is one text; a search needs a list of audiences")
@@ -37,11 +33,7 @@ def is_key(key: object) -> bool:
 
 
 def checked_items(items: Iterable[Item]) -> list[Item]:
-    """Validate memories. If a key occurs more than once, its last memory is used.
-
-    Raises:
-        ValueError: a key or an audience is malformed, or a trust is not from 0 to 1.
-    """
+    """Validate memories. If a key occurs more than once, its last memory is used."""
     by_key: dict[str, Item] = {}
     for item in items:
         if not is_key(item.key):
@@ -54,11 +46,7 @@ def checked_items(items: Iterable[Item]) -> list[Item]:
 
 
 def checked_collection(collection: int) -> int:
-    """Validate the id of an assistant.
-
-    Raises:
-        ValueError: it is not a positive integer.
-    """
+    """Validate the id of an assistant."""
     # bool is a subclass of int: True would be the collection of assistant 1.
     is_number = isinstance(collection, int) and not isinstance(collection, bool)
     if not is_number or collection < 1:
@@ -69,11 +57,7 @@ def checked_collection(collection: int) -> int:
 
 
 def filters_of(query: MemoryQuery) -> dict[str, Any]:
-    """Build mem0's filter: an assistant's id, validated audiences and a minimum trust.
-
-    Raises:
-        ValueError: an audience is malformed.
-    """
+    """Build mem0's filter: an assistant's id, validated audiences and a minimum trust."""
     filters: dict[str, Any] = {
         "agent_id": str(query.collection),
         "audience": {"in": checked_audiences(query.audiences)},

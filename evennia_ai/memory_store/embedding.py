@@ -14,13 +14,14 @@ BY_WORDS = "memories are found by the words they share, not by their meaning"
 class Embedder(ABC):
     """An embedding model. Its methods block and are called by one thread at a time.
 
+    They raise MemoryStoreError while the model is unavailable.
+
     Attributes:
         model: its name in prices and in the ledger.
         signature: name, version and dimensions, at most 64 characters; vectors with different
             signatures are not comparable.
         least_similarity: hits with a lower similarity, 0 to 1, are unrelated to the query.
         notice: a message for the game's owner, or "".
-        is_paid: True if each text costs money.
         knows_meaning: True if texts without a common word can be similar.
         base_cosine: typical cosine of two unrelated texts.
     """
@@ -40,19 +41,11 @@ class Embedder(ABC):
 
     @abstractmethod
     def embed_query(self, text: str) -> Any:
-        """Embed a query: a float32 unit vector of shape (dimensions,).
-
-        Raises:
-            MemoryStoreError: the model is unavailable.
-        """
+        """Embed a query: a float32 unit vector of shape (dimensions,)."""
 
     @abstractmethod
     def embed_passages(self, texts: Sequence[str]) -> Any:
-        """Embed texts to be stored: float32 unit vectors of shape (texts, dimensions).
-
-        Raises:
-            MemoryStoreError: the model is unavailable.
-        """
+        """Embed texts to be stored: float32 unit vectors of shape (texts, dimensions)."""
 
     def similarity(self, cosine: float) -> float:
         """Convert a cosine to a similarity: 0 for unrelated texts, 1 for the same text."""
@@ -88,11 +81,7 @@ class Likeness:
     def of(
         self, queries: Sequence[str], texts: Sequence[str], questions: Sequence[str] = ()
     ) -> list[dict[str, float]]:
-        """The similarity, 0 to 1, of each query to each text and question, by text.
-
-        Raises:
-            MemoryStoreError: the model is unavailable.
-        """
+        """The similarity, 0 to 1, of each query to each text and question, by text."""
         known = [*((text, False) for text in texts), *((text, True) for text in questions)]
         self._cache_vectors(known)
         similarity, similarities = self._embedder.similarity, []

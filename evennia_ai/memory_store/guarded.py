@@ -15,12 +15,7 @@ from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from evennia_ai.core.typed_objects import Reactor
-from evennia_ai.errors import (
-    CircuitOpenError,
-    LimitReachedError,
-    MemoryStoreError,
-    NoFreeSlotError,
-)
+from evennia_ai.errors import CircuitOpenError, LimitReachedError, MemoryStoreError, NoFreeSlotError
 from evennia_ai.memory_store.worker import LOG, DeadlineError, Inline, WorkerThread
 from evennia_ai.resilience import CircuitBreaker, CircuitBreakerConfig
 from evennia_ai.resilience.deferreds import is_cancellation
@@ -48,7 +43,6 @@ class GuardedStore:
     """A store that is used from a thread of its own.
 
     Attributes:
-        breaker: its circuit breaker, named "memory".
         absence: the reason why there is no store at all, or "".
     """
 
@@ -114,7 +108,6 @@ class GuardedStore:
         """Run a job with the store. Returns None if it fails or cannot run now.
 
         Args:
-            name: name of the job in the counters.
             pay: called before the job is queued; it may raise LimitReachedError, or
                 NoFreeSlotError.
         """

@@ -38,7 +38,6 @@ class Moved:
     """Counts of what happened to the points of a folder.
 
     Attributes:
-        copied: copied to the table.
         there: already in the table, or not needed.
         questions: of journal entries that only ask, which no longer have a vector.
         changed: of memories that have changed since, or are queued for indexing.
@@ -114,11 +113,7 @@ def _next_batch(points: Iterator[OldVector | None], moved: Moved) -> list[OldVec
 def _copy_batch(
     collection: OldCollection, batch: Sequence[OldVector | None], moved: Moved, *, is_trial: bool
 ) -> None:
-    """Copy a batch in one transaction, and update the counts.
-
-    Raises:
-        MemoryStoreError: the game's database fails, or stays locked for all retries.
-    """
+    """Copy a batch in one transaction, and update the counts."""
     points = [point for point in batch if point is not None]
     for tries_left in reversed(range(TRIES)):
         try:

@@ -69,7 +69,6 @@ class MemorySettings:
     Attributes:
         store: a key of SCHEMES; "inline" is "embedded" without a worker thread, for tests.
         embeddings: one of MODELS, or the path of a function of the game.
-        folder: where mem0 writes its own configuration.
         url, api_key: of the store's server; never shown.
         model, model_url, model_key: of the embeddings API.
         notice: advice for the game's owner that is not an error, or "".
@@ -192,7 +191,7 @@ def make_embedder(read: MemorySettings) -> Embedder:
     """Create the embedding model. It loads its weights on first use."""
     embedder: Embedder
     if read.embeddings == "endpoint":
-        module = importlib.import_module("evennia_ai.memory_store.embedding_endpoint")
+        module = importlib.import_module("evennia_ai.memory_store.batch_embedding")
         embedder = module.EndpointEmbedder(read.model, read.model_url, read.model_key)
     elif "." in read.embeddings:
         module = importlib.import_module("evennia_ai.memory_store.batch_embedding")
@@ -214,11 +213,7 @@ def _hashing() -> Embedder:
 
 
 def open_store(read: MemorySettings, embedder: Embedder) -> Mem0Store:
-    """Open the store; blocks.
-
-    Raises:
-        MemoryStoreError: it cannot be opened.
-    """
+    """Open the store; blocks."""
     _quiet_mem0(read.folder)
     table = Table(is_shared=read.store == "inline")
     try:
@@ -234,11 +229,7 @@ def open_store(read: MemorySettings, embedder: Embedder) -> Mem0Store:
 
 
 def _quiet_mem0(folder: Path) -> None:
-    """Disable mem0's telemetry and log, and direct its own file to a folder.
-
-    Raises:
-        MemoryStoreError: the folder cannot be written.
-    """
+    """Disable mem0's telemetry and log, and direct its own file to a folder."""
     # mem0 reads both variables when it is imported, so they are set before.
     os.environ["MEM0_TELEMETRY"] = "False"
     # By default it creates a folder in the home directory of the server's user.
@@ -268,13 +259,7 @@ def make_service(read: MemorySettings, reactor: Reactor) -> MemoryService:
 
 def absent_service(problem: str, reactor: Reactor) -> MemoryService:
     """Create a service without a store. It returns None for everything; `problem` says why."""
-    service = MemoryService(
-        _hashing(),
-        _no_store,
-        kind="none",
-        reactor=reactor,
-        is_inline=True,
-    )
+    service = MemoryService(_hashing(), _no_store, kind="none", reactor=reactor, is_inline=True)
     service.absence = problem
     return service
 

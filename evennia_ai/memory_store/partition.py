@@ -32,12 +32,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 class Partition:
-    """Memories in the order of their ids.
-
-    Attributes:
-        keys: keys of the memories.
-        words: index of their words.
-    """
+    """Memories in the order of their ids."""
 
     def __init__(self) -> None:
         self.keys: list[str] = []

@@ -27,9 +27,7 @@ class MemoryQuery:
 
     Attributes:
         collection: primary key of the assistant's script.
-        text: the query.
         audiences: only memories of these audiences are searched.
-        limit: maximum number of hits.
         min_trust: memories with a lower trust are skipped, 0 to 1.
         fits: if no more than this many memories are searchable, all of them are returned and the
             query is not embedded (small talk still returns nothing). 0: only return matches.

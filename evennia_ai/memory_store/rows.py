@@ -142,11 +142,7 @@ def _storable(text: str) -> str:
 
 
 def of(assistant: int, **conditions: Any) -> QuerySet[Memory]:
-    """The rows of an assistant, without forgotten ones.
-
-    Args:
-        conditions: further lookups for Django's `filter`.
-    """
+    """The rows of an assistant, without forgotten ones."""
     return Memory.objects.filter(assistant=assistant, is_removed=False, **conditions)
 
 
@@ -215,7 +211,6 @@ def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
     """Mark rows as superseded, which excludes them from searches.
 
     Args:
-        over: the rows.
         at: time since which they no longer hold, in seconds since 1970.
     """
     over.update(superseded_at=at)
@@ -223,23 +218,13 @@ def supersede(assistant: int, over: QuerySet[Memory], at: float) -> None:
 
 
 def remove(assistant: int, keys: Sequence[str]) -> int:
-    """Forget memories: texts and vectors are deleted at once, on a vector server eventually.
-
-    Returns:
-        The number of rows.
-    """
+    """Forget memories: texts and vectors are deleted at once, on a vector server eventually."""
     numbers = [row.pk for row in _rows_by_key(assistant, keys)]
     for first in range(0, len(numbers), MOST_AT_ONCE):
         part = Memory.objects.filter(pk__in=numbers[first : first + MOST_AT_ONCE])
         # An empty row stays as a tombstone until the vector server has deleted its vector.
         part.update(
-            is_removed=True,
-            text="",
-            audience=NOBODY,
-            person="",
-            place="",
-            tags=[],
-            cites=[],
+            is_removed=True, text="", audience=NOBODY, person="", place="", tags=[], cites=[]
         )
         MemoryVector.objects.filter(pk__in=part.values("pk")).delete()
     _bump(_epochs, assistant)
@@ -266,17 +251,14 @@ def count_waiting(assistant: int) -> tuple[int, int]:
 
 def mark_indexed(
     assistant: int, read: Sequence[Memory], signature: str, vectors: Sequence[bytes] = ()
-) -> int:
+) -> None:
     """Mark rows as indexed, except those that changed since they were read.
 
     Args:
         vectors: bytes for the table, in the same order; empty if a server keeps them.
-
-    Returns:
-        The number of rows marked.
     """
     if not read:
-        return 0
+        return
     # Embedding takes a while, during which a row may be changed: compare before writing.
     taken = {row.pk: (row.text, row.audience, row.trust) for row in read}
     with unhurried(), connection.cursor() as cursor:
@@ -293,7 +275,6 @@ def mark_indexed(
                 (signature, *same),
             )
             _put_vectors(same, signature, dict(zip(taken, vectors, strict=False)))
-    return len(same)
 
 
 def _for_update() -> str:
@@ -343,16 +324,8 @@ def count_read(assistant: int, signature: str) -> int:
 
 def queue_again(
     assistant: int, signature: str, known: Collection[str], *, also_stale: bool = True
-) -> int:
-    """Queue rows for indexing whose vector is missing or of another model.
-
-    Args:
-        known: keys that the store has.
-        also_stale: include rows of another model.
-
-    Returns:
-        The number of rows queued.
-    """
+) -> None:
+    """Queue rows for indexing whose vector is missing or of another model."""
     with transaction.atomic():
         rows = _indexed(of(assistant)).values_list("id", "key", "indexed_as")
         missing = [
@@ -363,7 +336,6 @@ def queue_again(
         for first in range(0, len(missing), MOST_AT_ONCE):
             part = missing[first : first + MOST_AT_ONCE]
             of(assistant, id__in=part).update(indexed_as="")
-    return len(missing)
 
 
 def keys_of(assistant: int) -> set[str]:

@@ -34,12 +34,7 @@ def point_id(key: str) -> str:
 
 
 class ServerVectors(ABC):
-    """The base of server backends, which differ in how mem0's provider is configured.
-
-    Attributes:
-        provider: name of mem0's provider.
-        title: name of the server software in messages.
-    """
+    """The base of server backends, which differ in how mem0's provider is configured."""
 
     provider: str
     title: str

@@ -72,7 +72,6 @@ class MemoryService(GuardedStore):
 
         Args:
             open_store: opens the store; blocks, and raises MemoryStoreError.
-            kind: name of the store in the settings.
             is_inline: run jobs in the caller's thread, without deadlines; for tests.
         """
         super().__init__(open_store, reactor, is_inline=is_inline)

@@ -87,7 +87,6 @@ class Table:
 
         Args:
             signature: embedding model whose vectors are joined.
-            audience: restrict to one audience; None for all.
             after, until: ids above the first, up to and including the second.
         """
         audiences = [] if audience is None else [audience]

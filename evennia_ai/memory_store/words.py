@@ -76,8 +76,6 @@ class Corpus:
     """Statistics over all texts that a search may find, for the weights of words.
 
     Attributes:
-        texts: number of texts.
-        length: number of stems in all texts.
         holders: number of texts that contain each word of the query.
     """
 
@@ -137,13 +135,7 @@ class Words:
             corpus.holders[word] += 1 + int(np.count_nonzero(np.diff(places)))
 
     def scores(self, positions: Places, weights: Mapping[int, float], mean_length: float) -> Scores:
-        """BM25 score of each text, 0 or more.
-
-        Args:
-            positions: the result of `find`.
-            weights: the result of `Corpus.weights`.
-            mean_length: average number of stems in a text.
-        """
+        """BM25 score of each text, 0 or more."""
         own = np.zeros(len(self), np.float32)
         ends = np.frombuffer(self._ends, np.int32)
         share = np.diff(ends, prepend=np.int32(0)) / max(1.0, mean_length)

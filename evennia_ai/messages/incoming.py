@@ -163,7 +163,6 @@ def read(
     Args:
         text: a string, or the pair (string, options) of Evennia's messages.
         from_obj: the sender; None is the game itself.
-        listener: the character that received it.
         kwargs: what else the server passed along; takes precedence over the options.
 
     Returns:

@@ -110,11 +110,7 @@ def _sendable(words: str, kind: str, speaker: GameObject) -> str:
 
 
 def _audible_room(character: GameObject) -> Any:
-    """The room in which everybody hears what is said aloud.
-
-    Raises:
-        ToolError: nobody can hear anything there.
-    """
+    """The room in which everybody hears what is said aloud."""
     room = character.location
     if room is None:
         raise ToolError("you are nowhere, so nobody can hear you")
@@ -176,17 +172,11 @@ def _note_said(character: GameObject, text: str, source: str, to: TypedObject) -
 
 
 def say(
-    character: GameObject,
-    text: str,
-    *,
-    hops: int,
-    more: Marks = NO_MORE,
-    may_emote: bool = True,
+    character: GameObject, text: str, *, hops: int, more: Marks = NO_MORE, may_emote: bool = True
 ) -> None:
     """Say something aloud, and act out the stage directions before and after it.
 
     Args:
-        more: further options.
         may_emote: whether it may act; otherwise stage directions are dropped.
 
     Raises:
@@ -228,12 +218,7 @@ def _refuse_muter(character: GameObject, person: Being) -> None:
 
 
 def whisper(
-    character: GameObject,
-    target: GameObject,
-    text: str,
-    *,
-    hops: int,
-    more: Marks = NO_MORE,
+    character: GameObject, target: GameObject, text: str, *, hops: int, more: Marks = NO_MORE
 ) -> None:
     """Whisper to somebody in the room."""
     _refuse_unable(character)
@@ -252,12 +237,7 @@ def whisper(
 
 
 def page(
-    character: GameObject,
-    account: Account,
-    text: str,
-    *,
-    hops: int,
-    more: Marks = NO_MORE,
+    character: GameObject, account: Account, text: str, *, hops: int, more: Marks = NO_MORE
 ) -> None:
     """Page an account."""
     _refuse_unable(character)

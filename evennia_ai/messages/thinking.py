@@ -12,13 +12,7 @@ MOST_LINES = 10  # then it stays quiet, however long the answer takes
 
 
 class Thinking:
-    """Shows one line after 2 s, then one every 6 s, until it is stopped.
-
-    Args:
-        lines: shown in turn, from the first.
-        show: shows one line to those present.
-        clock: the reactor, or a test's clock.
-    """
+    """Shows one line after 2 s, then one every 6 s, until it is stopped."""
 
     def __init__(self, lines: Sequence[str], show: Callable[[str], None], clock: Clock) -> None:
         self._lines = lines

@@ -28,7 +28,6 @@ class PromptComponent:
 
     Attributes:
         id: its position: components are in the order of their ids.
-        key: its unique name.
         name, description: the same for people.
         content: its text, with {placeholders}; "" if the text is made elsewhere.
         is_static: True if it is the same in every turn, and so belongs in the head.
@@ -130,10 +129,6 @@ def read_components(stored: Mapping[Any, Any], path: str) -> dict[int, PromptCom
 
     Args:
         stored: fields by id. Of a built-in component only `enabled` can be set.
-        path: of the setting, for error texts.
-
-    Raises:
-        ConfigurationError: an entry is wrong.
     """
     components = dict(COMPONENTS)
     keys: dict[str, int] = {}

@@ -37,10 +37,8 @@ class PromptInputs:
     """All parts of a prompt that do not come from the turn.
 
     Attributes:
-        count: counts the tokens of a text.
         count_tools: counts the tokens of tool descriptions, with a cache; None: use `count`.
         count_messages: counts the tokens of messages, in one go; None: use `count`.
-        max_tokens: the size of the model's context.
         text: the persona: who the assistant is and what it knows.
         pronouns: a sentence on the assistant's pronouns, or "".
         card_notes: the notes of its character card on how to play it, or "".
@@ -52,14 +50,12 @@ class PromptInputs:
             repeats its earlier answers, wrong ones most of all.
         hint: the note from which a small model answers, shown behind the event; "": the model is
             shown everything.
-        context: selects the components and bounds their size.
         guidelines: rules of behaviour, a line each, shown with the persona.
         goals: the assistant's goals, a line each.
         notes: values of placeholders from other packages: tick_rate, memories, ...
         facts: gives the values of FACTS; called only if a text has one.
         components: by id, in order.
         templates: keys of the templates that could be applied.
-        allows_several: True if a reply may have more than one tool call.
         pattern: the limits of a tick from settings and context.
     """
 
@@ -82,7 +78,6 @@ class PromptInputs:
     facts: Facts = dict
     components: Mapping[int, PromptComponent] = field(default_factory=lambda: COMPONENTS)
     templates: tuple[str, ...] = ()
-    allows_several: bool = True
     pattern: ExecutionPattern = WIDEST
     count_tools: Callable[[Iterable[ToolSpec]], int] | None = None
     count_messages: Callable[[Sequence[Message]], int] | None = None
@@ -93,11 +88,7 @@ class PromptInputs:
         return bool(self.hint)
 
     def is_plain(self, tools: Iterable[str]) -> bool:
-        """True if a small model can only answer, and so writes plain text instead of JSON.
-
-        Args:
-            tools: names of the tools on offer.
-        """
+        """True if a small model can only answer, and so writes plain text instead of JSON."""
         return self.is_grounded and ANSWERS.issuperset(tools)
 
     @property
@@ -136,9 +127,8 @@ class PromptInputs:
             return PLAIN if self.is_plain(tools) else GROUNDED
         if self.tool_mode == "json":
             return JSON
-        return native_rules(
-            allows_several=self.allows_several, has_find_tools="find_tools" in tools
-        )
+        allows_several = self.pattern.calls_per_reply > 1
+        return native_rules(allows_several=allows_several, has_find_tools="find_tools" in tools)
 
     def texts(self, tools: Iterable[str] = ()) -> list[tuple[PromptComponent, str]]:
         """The shown components with their texts, in order; placeholders are not filled in yet."""
@@ -189,11 +179,7 @@ def build_inputs(
     Args:
         read: gives a setting of the assistant by name.
         settings: the game's; EVENNIA_AI_PROMPTS and EVENNIA_AI_CONTEXT_CONFIGS are read.
-        is_native: True if its model has native tool calls.
         more: further attributes of the `PromptInputs`; name, count and max_tokens are required.
-
-    Raises:
-        ConfigurationError: a setting is wrong.
     """
     game = getattr(settings, "EVENNIA_AI_PROMPTS", {})
     registry = PromptRegistry.read(game, read("prompt_components"), read("prompt_templates"))
@@ -212,7 +198,6 @@ def build_inputs(
         examples=tuple(read("examples")),
         guidelines=tuple(read("guidelines")),
         context=context,
-        allows_several=pattern.calls_per_reply > 1,
         pattern=pattern,
         components=_with(registry.components, added) if added else registry.components,
         templates=tuple(registry.templates),

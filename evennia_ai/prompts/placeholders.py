@@ -32,7 +32,6 @@ class Placeholder:
     """A placeholder.
 
     Attributes:
-        text: its meaning, for people.
         is_stable: True if its value is the same in every turn, so that it may be in the head.
     """
 
@@ -198,7 +197,6 @@ def facts_of(body: GameObject, now: datetime) -> Mapping[str, str]:
     """The present values of FACTS and of the game's macros; a game's own override ours.
 
     Args:
-        body: the assistant's body, whose surroundings they describe.
         now: in the game's time zone.
     """
     own = {name: macro_value(name, body) for name in macros()}

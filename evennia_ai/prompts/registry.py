@@ -40,12 +40,8 @@ class PromptRegistry:
         """Read the settings.
 
         Args:
-            game: the setting EVENNIA_AI_PROMPTS.
             components, templates: the assistant's `prompt_components` and `prompt_templates`. A
                 component with an id of the game's overrides only the fields it has.
-
-        Raises:
-            ConfigurationError: a setting is wrong.
         """
         of_game = _mapping(game, "EVENNIA_AI_PROMPTS", "{'components': {}, 'templates': {}}")
         if not (of_game or components or templates):

@@ -51,7 +51,7 @@ BLAND = "You are kind, curious and brief."
 
 
 @cache
-def native_rules(*, allows_several: bool = True, has_find_tools: bool = False) -> str:
+def native_rules(*, allows_several: bool, has_find_tools: bool) -> str:
     """The system prompt for a model with native tool calls.
 
     Args:

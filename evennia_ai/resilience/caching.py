@@ -34,7 +34,6 @@ class CacheEntry:
     Attributes:
         kept: the cache's own object; `take` gives a copy.
         is_frozen: True if it is immutable and needs no copy.
-        scope: "tick" or "session".
         usable_from: start of its use on the cache's clock; ends it if the clock was set back.
         usable_until: end of its use on the cache's clock; both are infinite without a `ttl`.
     """
@@ -151,7 +150,6 @@ class ToolResultCache:
         *,
         scope: str = TICK,
         ttl: float | None = None,
-        is_success: Callable[[Any], bool] = is_success,
     ) -> Any:
         """The cached value of a key, or the result of the function, which is cached if successful.
 
@@ -174,7 +172,7 @@ class ToolResultCache:
             return self._flights[key].join()
         outcome = function()
         if is_deferred(outcome):
-            return self._share(key, outcome, scope, ttl, is_success)
+            return self._share(key, outcome, scope, ttl)
         refuse_coroutine(outcome)
         if is_success(outcome):
             self.set(key, outcome, scope, ttl)
@@ -221,14 +219,7 @@ class ToolResultCache:
         now = self._clock()
         return CacheEntry(cached, needs_no_copy, scope, now, now + ttl)
 
-    def _share(
-        self,
-        key: Hashable,
-        outcome: DeferredLike,
-        scope: str,
-        ttl: float | None,
-        is_success: Callable[[Any], bool],
-    ) -> Any:
+    def _share(self, key: Hashable, outcome: DeferredLike, scope: str, ttl: float | None) -> Any:
         def end(flight: Flight) -> bool:
             # After its scope was cleared, another flight may have taken its place.
             is_current = self._flights.get(key) is flight

@@ -68,8 +68,6 @@ class Flight:
     """A running call and its waiting callers.
 
     Args:
-        source: the Deferred of the call.
-        scope: the cache scope of its result.
         when_unwanted: called when the last caller has cancelled, before `source` is cancelled.
     """
 

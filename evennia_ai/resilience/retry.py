@@ -57,9 +57,7 @@ class RetryPlan:
     """Counts the attempts of one call and decides whether there is another.
 
     Args:
-        deadline_seconds: for all attempts and waits together.
         clock: monotonic seconds.
-        random: gives a number from 0 to 1.
 
     Attributes:
         attempt: number of the present attempt, from 1.
@@ -149,7 +147,6 @@ def backoff_seconds(
 
     Args:
         attempt: number of the failed attempt, from 1.
-        random: a number from 0 to 1.
         retry_after: seconds that the service asked for.
     """
     try:

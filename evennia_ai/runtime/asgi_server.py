@@ -130,9 +130,6 @@ class RequestTurn:
     The server's library and the game run in two threads of one interpreter. While both are busy,
     each query of the game waits five milliseconds for the GIL, so one of them waits while the other
     works.
-
-    Args:
-        free: a semaphore of one turn.
     """
 
     def __init__(self, free: asyncio.Semaphore) -> None:

@@ -24,7 +24,6 @@ class Assistant(Script, Protocol):
     """A script with what `assistant_script.AssistantScript` adds to it.
 
     Attributes:
-        work: its memory while it runs.
         silence: the reason it does not answer now, for anybody; "" where it does.
         silence_for_staff: the same, which also says which setting is wrong.
         changing: a context manager in which settings of these names change together.

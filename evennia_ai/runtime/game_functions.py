@@ -71,11 +71,7 @@ def quest_state(being: Being, quest: str) -> str:
 
 
 def check_settings() -> None:
-    """Look up every function that is named, once.
-
-    Raises:
-        ConfigurationError: one of them does not exist.
-    """
+    """Look up every function that is named, once."""
     macros()
     if path := getattr(settings, QUEST_STATE, ""):
         named_function(str(path), QUEST_STATE)

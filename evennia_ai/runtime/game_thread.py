@@ -36,15 +36,9 @@ NO_ROOM = "{count} requests wait for the game already"
 
 
 class GameBusyError(Exception):
-    """The game does not answer in time, or too many requests wait for it.
+    """The game does not answer in time, or too many requests wait for it."""
 
-    Attributes:
-        retry_seconds: when to ask again.
-    """
-
-    def __init__(self, text: str, retry_seconds: int = 2) -> None:
-        super().__init__(text)
-        self.retry_seconds = retry_seconds
+    retry_seconds = 2
 
 
 class WaitingRoom:
@@ -113,11 +107,7 @@ class _Hop:
         self.tell()
 
     def give_up(self) -> bool:
-        """Wait no longer: a call that has not begun never begins.
-
-        Returns:
-            True where it had begun.
-        """
+        """Wait no longer: a call that has not begun never begins. True: it had begun."""
         # Under the same lock as `begin`, so that both threads agree on whether it has begun.
         with self._lock:
             self._is_given_up = True
@@ -178,11 +168,7 @@ async def run_async(function: Callable[[], object], timeout_seconds: float) -> A
 
 
 def _outcome(hop: _Hop, cancel: Callable[[], object], timeout_seconds: float) -> Any:
-    """The outcome of a hop whose time is over.
-
-    Raises:
-        GameBusyError: there is none; the call is cancelled.
-    """
+    """The outcome of a hop whose time is over."""
     if hop.is_over.is_set():
         return hop.value()
     has_begun = hop.give_up()

@@ -1,4 +1,7 @@
-"""The services of the process, built from the game's settings: models, connections, memory."""
+"""The services of the process, built from the game's settings: models, connections, memory.
+
+Whatever reads a setting raises ConfigurationError if it is wrong, or needs a missing package.
+"""
 
 from __future__ import annotations
 
@@ -76,11 +79,7 @@ def _read(name: str, kind: TypeAdapter[T]) -> T:
 
 
 def _number(name: str) -> float:
-    """A positive finite number from the environment or the settings.
-
-    Raises:
-        ConfigurationError: it is something else.
-    """
+    """A positive finite number from the environment or the settings."""
     value = os.environ.get(name) or _value(name)
     try:
         number = float(value)
@@ -93,11 +92,7 @@ def _number(name: str) -> float:
 
 
 def _whole_number(name: str) -> int:
-    """A whole number from 1 up.
-
-    Raises:
-        ConfigurationError: it is something else.
-    """
+    """A whole number from 1 up."""
     number = _number(name)
     if number < 1 or number != int(number):
         raise ConfigurationError(f"{name} is {number:g}; it must be a whole number from 1 up")
@@ -130,11 +125,7 @@ def pool() -> Pool:
 
 
 def endpoint() -> Endpoint:
-    """The model that answers unless an assistant names its own.
-
-    Raises:
-        ConfigurationError: the model settings do not fit together.
-    """
+    """The model that answers unless an assistant names its own."""
     resolved = endpoints.resolve(os.environ, settings)
     replicas = _value(REPLICAS)
     return with_replicas(resolved, replicas, os.environ, settings) if replicas != () else resolved
@@ -149,9 +140,6 @@ def fallbacks(
         own: the assistant's list of names; empty for none.
         first: the assistant's own model; None: the game's.
         game: the game's model, where the caller has it already.
-
-    Raises:
-        ConfigurationError: the list is wrong.
     """
     game = game or endpoint()
     if own:
@@ -161,11 +149,7 @@ def fallbacks(
 
 
 def tool_modules() -> tuple[str, ...]:
-    """The names of the modules that define the game's tools.
-
-    Raises:
-        ConfigurationError: the setting is not a list of names.
-    """
+    """The names of the modules that define the game's tools."""
     modules = getattr(settings, "EVENNIA_AI_TOOL_MODULES", ())
     # Not any sequence: a single string would count as a list of its characters.
     if isinstance(modules, (list, tuple)) and all(isinstance(name, str) for name in modules):
@@ -176,38 +160,22 @@ def tool_modules() -> tuple[str, ...]:
 
 
 def most_tools() -> int:
-    """The most tools that a model is shown at once; it finds others with `find_tools`.
-
-    Raises:
-        ConfigurationError: it is not a number.
-    """
+    """The most tools that a model is shown at once; it finds others with `find_tools`."""
     return _whole_number("EVENNIA_AI_MAX_TOOLS_OFFERED")
 
 
 def tools_by_need() -> bool:
-    """True where a model is shown tools as messages call for them, not always all of them.
-
-    Raises:
-        ConfigurationError: it is neither True nor False.
-    """
+    """True where a model is shown tools as messages call for them, not always all of them."""
     return _read("EVENNIA_AI_TOOLS_BY_NEED", FLAG)
 
 
 def answers_per_line() -> int:
-    """The most assistants that answer a line addressed to nobody; 0: all that hear it.
-
-    Raises:
-        ConfigurationError: the setting is wrong.
-    """
+    """The most assistants that answer a line addressed to nobody; 0: all that hear it."""
     return _read("EVENNIA_AI_ANSWERS_PER_LINE", MOST_ANSWERS)
 
 
 def mcp_server_config() -> McpServerConfig:
-    """The settings of the MCP server for staff.
-
-    Raises:
-        ConfigurationError: something in them is wrong, or the SDK is missing.
-    """
+    """The settings of the MCP server for staff."""
     config = McpServerConfig.from_settings(settings)
     if config.port:
         require_sdk(f"{config.NAME} names a port")
@@ -215,11 +183,7 @@ def mcp_server_config() -> McpServerConfig:
 
 
 def a2a_config() -> A2aConfig:
-    """The settings of the A2A server for agents outside the game.
-
-    Raises:
-        ConfigurationError: something in them is wrong, or the SDK is missing.
-    """
+    """The settings of the A2A server for agents outside the game."""
     config = A2aConfig.from_settings(settings)
     if config.port and find_spec("a2a") is None:
         raise ConfigurationError(
@@ -230,11 +194,7 @@ def a2a_config() -> A2aConfig:
 
 
 def mcp_configs() -> dict[str, ServerConfig]:
-    """The MCP servers that the game uses.
-
-    Raises:
-        ConfigurationError: the setting is wrong, or the SDK is missing.
-    """
+    """The MCP servers that the game uses."""
     configs = read_servers(getattr(settings, "EVENNIA_AI_MCP_SERVERS", {}), os.environ)
     if configs:
         require_sdk()
@@ -274,11 +234,7 @@ def remote_servers() -> RemoteServers:
 
 
 def remote_configs() -> dict[str, Remote]:
-    """The agents outside the game that assistants may delegate to.
-
-    Raises:
-        ConfigurationError: the setting is wrong.
-    """
+    """The agents outside the game that assistants may delegate to."""
     return read_remotes(getattr(settings, REMOTE_SPECIALISTS, {}), os.environ)
 
 
@@ -299,11 +255,7 @@ def leave_remote_servers() -> None:
 
 
 def memory_settings() -> MemorySettings:
-    """The settings of the vector store of memories.
-
-    Raises:
-        ConfigurationError: something in them is wrong, or a package is missing.
-    """
+    """The settings of the vector store of memories."""
     folder = Path(settings.GAME_DIR) / "server" / "ai_memory"
     default = str(GAME_SETTINGS[opening.STORE].default)
     return opening.read_settings(os.environ, settings, folder, default)
@@ -322,11 +274,7 @@ def memory() -> MemoryService:
 
 
 def workers_config() -> WorkersConfig:
-    """The settings of the workers.
-
-    Raises:
-        ConfigurationError: something in them is wrong, or this game cannot have workers.
-    """
+    """The settings of the workers."""
     config = WorkersConfig.from_settings(settings)
     if config.engine and (obstacle := bell.obstacle_of_setting()):
         raise ConfigurationError(f"{WorkersConfig.NAME} sets {config.engine!r}, but {obstacle}")
@@ -349,21 +297,13 @@ def work() -> BackgroundWork:
 
 
 def model_keys() -> dict[tuple[str, str], str]:
-    """The API keys that a worker may send, by address and mark of the key.
-
-    Raises:
-        ConfigurationError: the model settings do not fit together.
-    """
+    """The API keys that a worker may send, by address and mark of the key."""
     known = [place for model in (endpoint(), *fallbacks()) for place in model.each if place.api_key]
     return {(place.base_url, key_mark(place.api_key)): place.api_key for place in known}
 
 
 def reply_bytes() -> int:
-    """The most bytes of a model's reply that are read.
-
-    Raises:
-        ConfigurationError: it is not a number.
-    """
+    """The most bytes of a model's reply that are read."""
     return _whole_number("EVENNIA_AI_MAX_REPLY_BYTES")
 
 

@@ -58,8 +58,6 @@ class Starter:
 
     Args:
         name: of the server, in the game's log.
-        module: dotted name of its module.
-        make: builds the server from the imported module.
     """
 
     def __init__(self, name: str, module: str, make: Callable[[ModuleType], SideServer]) -> None:

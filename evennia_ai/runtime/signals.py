@@ -40,7 +40,6 @@ class _Row:
 
     Attributes:
         details: the signal's arguments, and the event's names for them.
-        fixed: further arguments.
         hook: the hook of the body that is called too, or "".
         is_gone: the assistant no longer exists; its name is sent instead of the script.
     """

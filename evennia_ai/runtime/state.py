@@ -309,10 +309,7 @@ def overhear(script: Assistant, item: Overheard) -> None:
     """Remember a message that needs no answer, in memory only."""
     work, config = script.work, hearing_config(script)
     work.overheard = with_newest(
-        work.overheard,
-        item,
-        messages=config.context_messages,
-        characters=config.context_characters,
+        work.overheard, item, messages=config.context_messages, characters=config.context_characters
     )
 
 

@@ -42,7 +42,6 @@ class Feed:
 
     Attributes:
         epoch: distinguishes this process from earlier ones.
-        watchers: called at each change.
     """
 
     def __init__(self, most: int = MOST_CHANGES) -> None:

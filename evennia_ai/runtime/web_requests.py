@@ -26,11 +26,7 @@ LONGEST_HEADER = 2000  # characters of X-Forwarded-For that are read, from its e
 
 
 def api_config() -> ApiConfig:
-    """The game's settings of the API, which apply to pages too.
-
-    Raises:
-        ConfigurationError: something in them is wrong.
-    """
+    """The game's settings of the API, which apply to pages too."""
     return ApiConfig.from_settings(settings)
 
 
@@ -44,11 +40,7 @@ def trusted_proxies() -> tuple[str, ...]:
 
 
 def address_of(meta: Mapping[str, object]) -> str:
-    """The address that a request comes from; the client's own claims are not trusted.
-
-    Args:
-        meta: `META` of Django's request.
-    """
+    """The address that a request comes from; the client's own claims are not trusted."""
     forwarded = str(meta.get("HTTP_X_FORWARDED_FOR", ""))
     peer = portal_peers.peer_of(str(meta.get(portal_peers.KEY, "")))
     if not peer:

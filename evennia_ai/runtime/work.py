@@ -109,12 +109,7 @@ _NONE: frozenset[str] = frozenset()  # shared, since `set_aside` is asked for ma
 
 
 class InnerCall(NamedTuple):
-    """A model call in a context that nobody watches.
-
-    Attributes:
-        at: seconds on the clock.
-        tools: names of the tools that the model called.
-    """
+    """A model call in a context that nobody watches."""
 
     at: float
     context: str
@@ -124,11 +119,7 @@ class InnerCall(NamedTuple):
 
 
 class Unanswered(Protocol):
-    """A delegated task whose agent, outside the game, waits for an answer that a turn may give.
-
-    Attributes:
-        scope: of the turn that delegated it.
-    """
+    """A delegated task whose agent, outside the game, waits for an answer that a turn may give."""
 
     scope: str
 

@@ -56,11 +56,7 @@ def specialists_elsewhere(script: Assistant) -> list[RemoteSpecialist]:
 def find_elsewhere(
     script: Assistant, known: Sequence[Assistant], name: str | None
 ) -> RemoteSpecialist | None:
-    """The agent outside the game of a name, unless a specialist in the game has that name.
-
-    Args:
-        known: the specialists in the game.
-    """
+    """The agent outside the game of a name, unless a specialist in the game has that name."""
     wanted = (name or "").strip().casefold()
     if not wanted or any(str(other.key).casefold() == wanted for other in known):
         return None
@@ -90,7 +86,6 @@ class Delegation(TaskWait):
     """A task that another assistant works on.
 
     Attributes:
-        requester: the script of the assistant that waits.
         chain: the scope that hops are counted in: the first task of the chain.
     """
 
@@ -114,7 +109,6 @@ def task_of(requester: GameObject, turn: Turn, body: str, at: float) -> Event:
     """The event of a task for its delegate, with the audience of the turn that gives it.
 
     Args:
-        requester: the body of the assistant that gives it.
         at: seconds since 1970.
     """
     return Event(

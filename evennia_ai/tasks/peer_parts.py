@@ -2,7 +2,7 @@
 
 An artifact is `{"id", "name", "parts"}`. A part is one of `{"text": str}`, `{"data": object}` and
 `{"file": {"name", "type", "text" | "base64" | "url"}}`. Text stays text, so that names of a
-forgotten person can be removed from it.
+forgotten person can be removed from it. What does not fit raises a ValueError for a model to read.
 """
 
 from __future__ import annotations
@@ -37,11 +37,7 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9.+-]*/[a-z0-9*][a-z0-9.+*-]*")
 
 
 def named(name: str) -> str:
-    """Check the name of an artifact.
-
-    Raises:
-        ValueError: it is not valid.
-    """
+    """Check the name of an artifact."""
     name = name.strip()
     if len(name) > LONGEST_NAME or not _NAME.fullmatch(name):
         raise ValueError(NO_NAME.format(most=LONGEST_NAME, name=name[:80]))
@@ -49,11 +45,7 @@ def named(name: str) -> str:
 
 
 def typed(given: str) -> str:
-    """Normalize a media type: `Text/Plain; charset=utf-8` becomes `text/plain`.
-
-    Raises:
-        ValueError: it is not a media type.
-    """
+    """Normalize a media type: `Text/Plain; charset=utf-8` becomes `text/plain`."""
     kind = given.partition(";")[0].strip().lower()
     if len(kind) > LONGEST_TYPE or not _TYPE.fullmatch(kind):
         raise ValueError(NO_TYPE.format(given=given[:80]))
@@ -77,11 +69,7 @@ def is_taken(kind: str, modes: Collection[str]) -> bool:
 
 
 def check_taken(kind: str, modes: Sequence[str]) -> None:
-    """Check that a peer accepts a media type.
-
-    Raises:
-        ValueError: it does not.
-    """
+    """Check that a peer accepts a media type."""
     if not is_taken(kind, modes):
         raise ValueError(NOT_ACCEPTED.format(modes=", ".join(modes), kind=kind))
 
@@ -103,11 +91,6 @@ def data_part(data: Mapping[str, object]) -> dict[str, Any]:
 
 def file_part(name: str, kind: str, content: str, encoded: str, url: str) -> dict[str, Any]:
     """A file as a part, from exactly one of the three sources.
-
-    Args:
-        content: its text.
-        encoded: its bytes, as base64.
-        url: its address.
 
     Raises:
         ValueError: it cannot be sent; the text says why.
@@ -134,11 +117,7 @@ def _fit(size: int) -> None:
 
 
 def _checked(url: str) -> str:
-    """Check an address that a peer is sent to; nothing is fetched.
-
-    Raises:
-        ValueError: it is not an address, or not one on the public internet.
-    """
+    """Check an address that a peer is sent to; nothing is fetched."""
     url = url.strip()
     is_fit = len(url) <= LONGEST_URL and url.isprintable() and not re.search(r"\s", url)
     if not is_fit or url_fault(url) is not None:

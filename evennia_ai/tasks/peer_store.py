@@ -84,7 +84,6 @@ def page(wanted: Mapping[str, object], before: str, limit: int) -> tuple[list[Pe
     """One page of tasks, the last changed first.
 
     Args:
-        wanted: filters on the rows.
         before: of the last task of the previous page: when it was changed, and its id.
 
     Returns:

@@ -53,7 +53,6 @@ class NoAnswerError(AssistantError):
     """A program asked an assistant, and no answer will come; the text says why.
 
     Attributes:
-        reason: the same in one word.
         number: of the message, for `assistant why`; 0: it was not even heard.
     """
 

@@ -52,10 +52,8 @@ class RemoteWait:
     """A task at an agent outside the game, while its assistant waits for it or may answer it.
 
     Attributes:
-        requester: the script of the assistant that gave it.
         scope: of the turn that gave it; only that turn may answer the agent.
         counted: tokens counted for it so far.
-        answers: number of the agent's questions that were answered.
         timer: ends it if nobody answers its agent; None: an answer is on its way.
     """
 
@@ -118,11 +116,7 @@ def is_asking(wait: RemoteWait) -> bool:
 
 
 def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
-    """End a task after some seconds if its agent asks something and nobody answers.
-
-    Args:
-        why: as in `end`.
-    """
+    """End a task after some seconds if its agent asks something and nobody answers."""
     if is_asking(wait) and wait.timer is None:
         wait.timer = wait.requester.clock.callLater(seconds, partial(give_up, wait, why))
         wait.requester.work.unanswered.add(wait)

@@ -55,7 +55,6 @@ def close(event: str, state: str, text: str, now: float, *, reason: str = "") ->
     """Store how a task ended, once.
 
     Args:
-        event: id of the task.
         text: the report, or why there is none.
         reason: that reason in one word; for a report, `TALK` where it is only words.
     """

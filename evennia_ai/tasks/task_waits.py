@@ -36,7 +36,6 @@ class Watch:
 
     Args:
         look: called every five seconds.
-        late: called when the time is over.
     """
 
     def __init__(self, clock: Clock, look: Callable[[], None], late: Callable[[], None]) -> None:
@@ -65,8 +64,6 @@ class TaskWait(ABC):
     """A task that an assistant works on, and whose report somebody waits for.
 
     Attributes:
-        delegate: the script of the assistant that does it.
-        event: the task in that assistant's inbox.
         began_at: seconds on the clock of the one who waits.
         asked_in: the event that the waiting assistant is answering; None where none waits.
         is_quiet: nobody but the one who waits may notice anything of it.
@@ -142,7 +139,6 @@ def expect(wait: TaskWait, clock: Clock, seconds: float, late: Callable[[], None
     Args:
         clock: of the one who waits.
         seconds: the time limit; 0: none.
-        late: called when that is over.
     """
     _OPEN[wait.event.id] = wait
     wait.watch = Watch(clock, wait.look, late)
@@ -182,15 +178,12 @@ def is_quiet(event: Event | None) -> bool:
 def answer(
     event: Event, text: str, *, held: Held, stopped_by: str = "", is_talk: bool = False
 ) -> bool:
-    """Deliver a report to the one who waits for it.
+    """Deliver a report to the one who waits for it; False: nobody does.
 
     Args:
         is_talk: the report is only words, for which nothing was done.
         held: the audiences of what it was made from.
         stopped_by: the limit that kept the delegate from finishing, or "".
-
-    Returns:
-        True where anybody waits.
     """
     if stopped_by:
         return fail(event, f"limit {stopped_by}", so_far=text, held=held)
@@ -242,11 +235,7 @@ def give_up(wait: TaskWait, error: Exception) -> None:
 
 
 def withdraw(wait: TaskWait, why: str, error: Exception | None = None) -> bool:
-    """Withdraw a task: it leaves the delegate's inbox, and work on it is dropped.
-
-    Returns:
-        True where anybody still waited for it.
-    """
+    """Withdraw a task: it leaves the delegate's inbox, and work on it is dropped."""
     is_open = _end(wait, error or wait.error(why), why=why)
     if is_open:
         _remove_from_inbox(wait)

@@ -30,12 +30,7 @@ HOOKS = ("at_pre_cmd", "parse", "func", "at_post_cmd")
 
 @dataclass(slots=True)
 class Guarded:
-    """A copy of a command that ends silently instead of raising.
-
-    Attributes:
-        command: the copy to run.
-        has_failed: True if the command raised an error.
-    """
+    """A copy of a command that ends silently instead of raising."""
 
     command: Command
     has_failed: bool = False
@@ -123,11 +118,7 @@ def captured(script: Assistant | None) -> Generator[list[str]]:
 
 
 def leave_dialogue(body: Character) -> bool:
-    """Leave a command's question, menu or editor, which would take each later line as an answer.
-
-    Returns:
-        True if there was one.
-    """
+    """Leave a command's question, menu or editor, which would take each later line as an answer."""
     is_open = False
     for name, leave in _DIALOGUES.items():
         if (dialogue := getattr(body.ndb, name)) is not None:

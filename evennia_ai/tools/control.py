@@ -67,11 +67,7 @@ def _allowed_tools(character: Character, turn: Turn) -> Iterator[ToolSpec]:
 
 
 def _matching(known: list[ToolSpec], query: str) -> list[ToolSpec]:
-    """The tools of a group if the query is its name, or else those that match the words best.
-
-    Raises:
-        ToolError: the query has no words.
-    """
+    """The tools of a group if the query is its name, or else those that match the words best."""
     name = query.strip().casefold()
     of_group = [spec for spec in known if spec.group and spec.group.name.casefold() == name]
     if of_group:

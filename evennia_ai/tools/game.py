@@ -43,11 +43,7 @@ MOST_LISTED = 20
 
 
 def _allowed(character: Character, setting: str) -> list[str]:
-    """The owner's allowlist, case-folded.
-
-    Raises:
-        ToolError: the list is empty.
-    """
+    """The owner's allowlist, case-folded."""
     script = getattr(character, "assistant_script", None)
     stored = state.read(script, setting) if script is not None else ()
     # A single name may be set as text, which must not be taken for a list of letters.

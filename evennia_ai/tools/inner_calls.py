@@ -233,11 +233,7 @@ class Asker:
         return reply
 
     def _count_call(self, size: int) -> None:
-        """Check the limits of the turn and count the call, before it is made.
-
-        Args:
-            size: tokens of the prompt.
-        """
+        """Check the limits of the turn and count the call, before it is made."""
         if self.turn is not None:
             loop = state.safety_config(self.script).loop
             require_room(self.turn, loop, size + LONGEST_ANSWER_TOKENS)
@@ -253,11 +249,7 @@ class Asker:
         """Count what calls outside a turn used."""
         used = spent.usage
         event = usage_counted(
-            purpose,
-            spent.calls,
-            used.prompt_tokens,
-            used.completion_tokens,
-            context=context_type,
+            purpose, spent.calls, used.prompt_tokens, used.completion_tokens, context=context_type
         )
         turns.add_usage(self.script, Turn(0, (), spent=spent), event)
 
@@ -277,11 +269,7 @@ class Asker:
             self.turn.count(used)
 
     def _call_options(self, size: int) -> dict[str, Any]:
-        """Options that limit the answer to the remaining budget.
-
-        Args:
-            size: tokens of the prompt.
-        """
+        """Options that limit the answer to the remaining budget."""
         # A list of facts may be longer than `llm_max_tokens`, which is meant for replies.
         limit = state.read(self.script, "llm_max_tokens")
         extra: dict[str, Any] = {}

@@ -95,11 +95,7 @@ class PrivateWordsGuard:
         raise ToolDeniedError(refused(leave))
 
     def leave(self, turn: Turn, spec: ToolSpec, call: ToolCall) -> Leave:
-        """Decide whether a call's words may leave now.
-
-        Raises:
-            ToolError: the person named in the call was not found.
-        """
+        """Decide whether a call's words may leave now."""
         way = way_of(spec)
         # Nothing private in the turn, or the owner has turned the check off.
         if not turn.held or state.read(self.script, "private_words") == FREE:
@@ -112,11 +108,7 @@ class PrivateWordsGuard:
         return may_leave(way, turn.held, listeners)
 
     def _listeners(self, turn: Turn, hearers: Hearers, call: ToolCall) -> Iterator[Listener]:
-        """Everybody who would hear the call now.
-
-        Raises:
-            ToolError: the person named in the call was not found.
-        """
+        """Everybody who would hear the call now."""
         body, beings = self.script.obj, list[GameObject | Account]()
         if hearers is Hearers.NAMED:
             name = str(call.arguments.get("target", ""))
@@ -164,11 +156,7 @@ class PrivateWordsGuard:
     # ---- in its place --------------------------------------------------------------------------
 
     def _tell_asker_alone(self, turn: Turn, call: ToolCall, leave: Leave) -> ToolResult:
-        """Tell the asker alone what was meant for everybody in the room.
-
-        Raises:
-            ToolError: there is no asker, or the asker may not know it either, or is away.
-        """
+        """Tell the asker alone what was meant for everybody in the room."""
         asker = self._asker(turn)
         if asker is None:
             self._note_decision(turn, call, f"{leave.why}; it was held back")

@@ -32,9 +32,6 @@ class CharacterTools:
     """The registered tools, run as one character under the game's locks.
 
     A lock of type `tool_<name>` on the character restricts a tool; without one it is allowed.
-
-    Args:
-        clock: the reactor, or a test's clock.
     """
 
     character: Character

@@ -1,4 +1,7 @@
-"""Finding things by the names that the assistant sees, and looking at them."""
+"""Finding things by the names that the assistant sees, and looking at them.
+
+ToolError tells the model that there is no such thing, or more than one.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +42,7 @@ def label_of(thing: GameObject, character: Character) -> str:
 
 
 def room_of(character: Character) -> GameObject:
-    """The character's room.
-
-    Raises:
-        ToolError: the character has no location.
-    """
+    """The character's room."""
     room: GameObject | None = character.location
     if room is None:
         raise ToolError("you are nowhere, so nobody is with you")
@@ -103,9 +102,6 @@ def find_among(
         missing: end of the error message if nothing is found, after the name.
         preferred_id: the id ("#12") to prefer among several of that name.
         takes_any: take the first of several things that are alike, as Evennia's `get` does.
-
-    Raises:
-        ToolError: there is no such thing, or more than one.
     """
     wanted = _wanted(name)
     matching = [thing for thing in things if names_of(thing, character)[0] == wanted]
@@ -130,9 +126,6 @@ def find_here(character: Character, name: str, *, preferred_id: str = "") -> Gam
 
     Args:
         preferred_id: the id ("#12") to prefer among several of that name.
-
-    Raises:
-        ToolError: there is no such thing, or more than one.
     """
     room = room_of(character)
     if name.strip().casefold() in ("here", "room", "the room"):
@@ -158,9 +151,6 @@ def find_listener(character: Character, name: str, turn: Turn) -> GameObject:
 
     A speaker is also found by the name at the time of speaking, as it may have changed, and
     somebody else may have taken it. A speaker whose mask was put on or taken off since is not.
-
-    Raises:
-        ToolError: there is no such being, or more than one.
     """
     wanted = _wanted(name)
     being: GameObject

@@ -79,11 +79,7 @@ def _by_need(character: Character, turn: Turn, specs: Specs) -> Specs:
 
 @lru_cache(maxsize=64)
 def _finder(grouped: tuple[tuple[str, str], ...]) -> ToolSpec:
-    """`find_tools` with a description that lists the groups.
-
-    Args:
-        grouped: see `group_listing`.
-    """
+    """`find_tools` with a description that lists the groups."""
     # Cached, because the wire format and size of a spec are cached by its identity.
     spec = SPECS[FIND_TOOLS]
     groups = f" There are: {group_listing(grouped)}." if grouped else ""

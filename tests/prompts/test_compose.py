@@ -1,6 +1,7 @@
 """The composed prompt: head, examples, history, and what the turn added."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from evennia_ai.core.turn.conversation import (
     user_message,
     visible_history,
 )
+from evennia_ai.core.turn.pattern import WIDEST
 from evennia_ai.core.turn.toolspec import ToolCall, ToolResult
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.prompts import compose as compose_prompt
@@ -218,7 +220,8 @@ def test_the_rules_tell_what_holds(
 ) -> None:
     """Several calls and the search for tools are mentioned only where they exist."""
     specs = {name: make_spec(name) for name in tools}
-    head, *_ = messages_of(make_inputs(allows_several=several), _turn(), specs)
+    pattern = replace(WIDEST, calls_per_reply=2 if several else 1)
+    head, *_ = messages_of(make_inputs(pattern=pattern), _turn(), specs)
     assert present in head["content"]
     assert absent not in head["content"]
 

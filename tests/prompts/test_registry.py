@@ -104,12 +104,8 @@ def test_what_does_not_fit_is_refused(
 
 def test_an_assistant_of_which_nothing_is_set() -> None:
     inputs = _stage()
-    assert (9, (), "", True) == (
-        len(inputs.components),
-        inputs.templates,
-        inputs.template,
-        inputs.allows_several,
-    )
+    assert (9, (), "") == (len(inputs.components), inputs.templates, inputs.template)
+    assert "several tools in one reply" in inputs.texts()[0][1]
     assert "5" == inputs.value("tick_rate")
     assert "" == inputs.value("reflection_interval")
     assert "You are kind, curious and brief." == inputs.value("persona")
@@ -178,4 +174,4 @@ def test_whether_several_calls_are_possible_is_known() -> None:
         {"execution_config": {"multi_action_enabled": False}},
         {"context_configs": {"tick_event": {"allows_multi_tool": False}}},
     ):
-        assert not _stage(own).allows_several
+        assert "Call one tool in a reply" in _stage(own).texts()[0][1]

@@ -1,6 +1,8 @@
 """The ledger: the cost of every model call is reserved in the database before it is sent.
 
-Each server process has one `LedgerStore`; the totals in the database are common to all.
+Each server process has one `LedgerStore`; the totals in the database are common to all. Whatever
+reads or writes it raises ConfigurationError if a setting is wrong or the tables do not exist, and
+LedgerAwayError if a shared ledger does not answer.
 """
 
 from __future__ import annotations
@@ -19,12 +21,7 @@ from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.outages import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.place import game, is_shared
 from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports
-from evennia_ai.budget.ledger.reservations import (
-    BillingContext,
-    CostEstimate,
-    Reservation,
-    bench,
-)
+from evennia_ai.budget.ledger.reservations import BillingContext, CostEstimate, Reservation, bench
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.budget import CapStanding
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
@@ -119,21 +116,13 @@ def report(scope: Scope, key: str, config: BudgetConfig, now: float) -> UsageRep
 
     Args:
         key: name of the assistant; "" for any other scope.
-
-    Raises:
-        ConfigurationError: the tables do not exist.
-        LedgerAwayError: a shared ledger does not answer.
     """
     store().flush()
     return query_ledger(partial(read_report, scope, key.casefold(), config, now))
 
 
 def reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants by name, including calls not yet written.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `report`.
-    """
+    """The reports on many assistants by name, including calls not yet written."""
     store().flush()
     return query_ledger(partial(read_reports, configs, now))
 
@@ -149,17 +138,10 @@ def config_for(own: object) -> BudgetConfig:
 
     Args:
         own: its `budget_config`; {} gives the game's caps.
-
-    Raises:
-        ConfigurationError: a cap is wrong; the text names its path.
     """
     return read_once(BudgetConfig, BudgetConfig.from_layers, getattr(settings, GAME_NAME, {}), own)
 
 
 def prices() -> Mapping[str, Price]:
-    """The prices of models from the game's settings.
-
-    Raises:
-        ConfigurationError: the setting is wrong; the text names the path.
-    """
+    """The prices of models from the game's settings."""
     return read_once(Price, read_prices, getattr(settings, PRICES_NAME, {}))

@@ -27,7 +27,6 @@ class Raise:
 
     Attributes:
         amount: in the cap's own unit: tokens, US dollars or calls.
-        by: the person who allowed it.
     """
 
     account: BudgetAccount
@@ -52,7 +51,7 @@ def raise_cap(more: Raise) -> None:
     units = as_units(more.cap.measure, more.amount) if math.isfinite(more.amount) else 0
     if not 0 < units <= MOST_UNITS:
         raise ConfigurationError(f"{more.amount:g} is not an amount that a cap can be raised by")
-    column, whose = _column(more.cap), _row_of(more.account)
+    column, whose = _column(more.cap), place.row_of(more.account)
     # Checked before the write: another game of this name would get the grant.
     OWN_NAME.ensure(takes=True)
     with together():
@@ -67,11 +66,8 @@ def take_back(account: BudgetAccount, name: str, by: str) -> int:
 
     Returns:
         The units that were granted; 0 if none were.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `raise_cap`.
     """
-    cap, row = CAPS[name], _row_of(account)
+    cap, row = CAPS[name], place.row_of(account)
     column = _column(cap)
     OWN_NAME.ensure(takes=True)
     with translated_errors:
@@ -90,11 +86,6 @@ def _column(cap: Cap) -> str:
     return f"granted_{cap.measure}{'_nano' if cap.measure == 'cost' else ''}"
 
 
-def _row_of(account: BudgetAccount) -> dict[str, str]:
-    scope, key, period = account
-    return {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
-
-
 def _record(event: str, account: BudgetAccount, **details: str | float) -> None:
     # Only assistants have a log of their own; a player's caps belong to the game.
     subject = account.key if account.scope is Scope.ASSISTANT else audit.GAME
@@ -102,9 +93,5 @@ def _record(event: str, account: BudgetAccount, **details: str | float) -> None:
 
 
 def grant(hit: LimitReachedError, amount: float, *, by: str) -> None:
-    """Raise the cap that was reached by the amount that a person granted.
-
-    Raises:
-        ConfigurationError: the amount is not above 0, or absurdly large.
-    """
+    """Raise the cap that was reached by the amount that a person granted."""
     raise_cap(Raise(account_of(hit), hit.kind.removeprefix(MONEY), amount, by))

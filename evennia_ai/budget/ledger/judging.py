@@ -26,7 +26,6 @@ class Capped(NamedTuple):
     """A cap that applies to a call. Its total already includes the call.
 
     Attributes:
-        need: units that the call needs.
         last: units that must stay free for the last call of a turn.
         missing: units by which both together exceed the cap.
     """
@@ -88,11 +87,7 @@ def fit_to_caps(
 
 
 def _judge(reservation: Reservation, caps: Iterable[Capped], warn_at: float) -> None:
-    """Refuse the call, or note the caps that it nearly uses up.
-
-    Raises:
-        LimitReachedError: a cap has no room for it.
-    """
+    """Refuse the call, or note the caps that it nearly uses up."""
     # Collected first: a refused call must not mark any cap as warned of.
     near = []
     for total, standing, need, last, missing in caps:
@@ -168,10 +163,8 @@ def _units(reservation: Reservation, measure: Measure, cap: int) -> tuple[int, i
 
 def _is_first(standing: budget.CapStanding) -> bool:
     """True for the first caller in all server processes; marks the cap as warned of."""
-    scope, key, period = standing.account
     flag = f"warned_{standing.cap.measure}"
-    row = {"game": place.game_of(scope), "scope": scope, "key": key, "period": period}
-    unwarned = BudgetTotal.objects.filter(**row, **{flag: False})
+    unwarned = BudgetTotal.objects.filter(**place.row_of(standing.account), **{flag: False})
     # Test and set in one UPDATE: of two processes, only one changes the row.
     return bool(unwarned.update(**{flag: True}))
 
@@ -183,11 +176,7 @@ def record_warnings(reservation: Reservation) -> None:
 
 
 def unpriced_text(model: str, path: str) -> str:
-    """The error text for a model without a price while costs are capped.
-
-    Args:
-        path: of the cap in the settings.
-    """
+    """The error text for a model without a price while costs are capped."""
     return (
         f"no price is set for the model {model!r}, and {path} limits costs. Write into "
         f"settings.py, in US dollars for a million tokens: EVENNIA_AI_PRICES = {{{model!r}: "

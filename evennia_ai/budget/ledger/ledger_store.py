@@ -61,7 +61,6 @@ class LedgerStore:
 
     Args:
         later: calls a function after some seconds; None: callers must flush themselves.
-        clock: monotonic seconds.
     """
 
     def __init__(self, later: Later | None = None, clock: Clock = time.monotonic) -> None:
@@ -141,7 +140,6 @@ class LedgerStore:
         Args:
             usage: as the service reports it; an impossible one is replaced by the estimate.
             model: "provider/model", if another one answered than the estimate names.
-            price: of that model.
         """
         used = counted(usage, reservation.estimate.usage)
         self._close(reservation.ended(CallState.SETTLED, used, now, self._clock(), model, price))
@@ -153,11 +151,7 @@ class LedgerStore:
     def cut_off(
         self, reservation: Reservation, now: float, *, model: str = "", price: Price | None = None
     ) -> None:
-        """Close a call that was sent and broken off: its cost is unknown, so all held counts.
-
-        Args:
-            model, price: as for `settle`.
-        """
+        """Close a call that was sent and broken off: its cost is unknown, so all held counts."""
         used = reservation.estimate.usage
         self._close(reservation.ended(CallState.CUT_OFF, used, now, self._clock(), model, price))
 
@@ -234,11 +228,7 @@ class LedgerStore:
                 self._set_timer(FLUSH_SECONDS)
 
     def maintain(self, config: BudgetConfig, now: float) -> str:
-        """Maintain a shared ledger between calls; return a warning for staff, or "".
-
-        Raises:
-            ConfigurationError, LedgerAwayError: as for `reserve`.
-        """
+        """Maintain a shared ledger between calls; return a warning for staff, or ""."""
         with self._lock:
             if self._is_stopped:
                 return ""

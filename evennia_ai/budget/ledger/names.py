@@ -60,9 +60,6 @@ def identity(*, makes: bool = True) -> str:
 
     Args:
         makes: create it if there is none; else "" is returned.
-
-    Raises:
-        ConfigurationError: its table is missing.
     """
     own = LedgerGame.objects.using(OWN_DATABASE)
     unnamed = own.filter(game="")
@@ -95,10 +92,6 @@ class OwnName:
 
         Args:
             takes: take the name if no game has it. Callers that only read must not.
-
-        Raises:
-            ConfigurationError: another game has the name, or the tables are missing.
-            LedgerAwayError: a shared ledger does not answer.
         """
         # The database is asked until the name is known to be this game's, then no more.
         if self._own or not place.is_shared():
@@ -117,14 +110,8 @@ class OwnName:
     def show(self, owner: str) -> str:
         """Update the row that shows that this server runs. The name must be known to be its own.
 
-        Args:
-            owner: the id of this process.
-
         Returns:
             A warning for staff if another server has updated the row since, or "".
-
-        Raises:
-            DatabaseError: the ledger does not answer.
         """
         mine = LedgerGame.objects.filter(game=place.game(), identity=self._own)
         before = mine.annotate(now=Now()).first()
@@ -139,11 +126,7 @@ class OwnName:
         return _text(TWICE, before) if is_twice else ""
 
     def leave(self, owner: str) -> None:
-        """Mark the row as that of a server that has ended.
-
-        Raises:
-            LedgerAwayError: a shared ledger does not answer.
-        """
+        """Mark the row as that of a server that has ended."""
         if self._is_shown:
             with translated_errors:
                 LedgerGame.objects.filter(game=place.game(), owner=owner).update(owner="")
@@ -159,26 +142,14 @@ def erase() -> None:
 
 
 def trouble() -> str:
-    """The error text if another game has this game's name, or "". Changes nothing.
-
-    Raises:
-        DatabaseError: the ledger does not answer.
-    """
+    """The error text if another game has this game's name, or "". Changes nothing."""
     game = LedgerGame.objects.filter(game=place.game()).first() if place.is_shared() else None
     is_anothers = game is not None and game.identity != identity(makes=False)
     return _text(TAKEN, game) if game is not None and is_anothers else ""
 
 
 def claim() -> bool:
-    """Take this game's name over from the game that has it.
-
-    Returns:
-        True if another game had it.
-
-    Raises:
-        ConfigurationError: the other game runs, or the tables are missing.
-        LedgerAwayError: a shared ledger does not answer.
-    """
+    """Take this game's name over from the game that has it; True if another one had it."""
     own = identity()
     with together():
         row = LedgerGame(game=place.game(), identity=own, seen_at=int(time.time()))
@@ -196,11 +167,7 @@ def claim() -> bool:
 
 
 def listed() -> list[str]:
-    """A line about each game that shares the ledger.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: see `OwnName.ensure`.
-    """
+    """A line about each game that shares the ledger."""
     own = identity(makes=False)
     with translated_errors:
         games = list(LedgerGame.objects.order_by("game"))

@@ -37,11 +37,7 @@ T = TypeVar("T")
 
 
 class Absence:
-    """The state of a shared ledger that did not answer.
-
-    Args:
-        clock: monotonic seconds.
-    """
+    """The state of a shared ledger that did not answer."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -75,10 +71,6 @@ def query_ledger(ask: Callable[[], T], *, by_name: bool = True, takes: bool = Fa
         ask: the query; it may be called twice.
         by_name: first check that this game's name in a shared ledger is its own.
         takes: see `OwnName.ensure`.
-
-    Raises:
-        ConfigurationError: the tables do not exist, or another game has the name.
-        LedgerAwayError: a shared ledger does not answer, or did not a moment ago.
     """
     ABSENCE.refuse()
     # A connection opened earlier may be dead although the database answers again, so it is worth
@@ -128,23 +120,14 @@ def estimate_of_reserve(*, is_whole: bool) -> tuple[BillingContext, CostEstimate
     # A share does not count as a call: those drawn from it will.
     billing = BillingContext("", "", Purpose.RESERVE, is_share=True)
     estimate = CostEstimate(
-        TokenUsage(0, tokens),
-        MODEL,
-        price,
-        seconds=RESERVE_SECONDS,
-        least=None if is_whole else 1,
+        TokenUsage(0, tokens), MODEL, price, seconds=RESERVE_SECONDS, least=None if is_whole else 1
     )
     return billing, estimate
 
 
 @dataclass(slots=True)
 class Reserve:
-    """The unused rest of the reserve for one day.
-
-    Attributes:
-        held: its reservation in the ledger.
-        tokens, nano: tokens and nano-dollars that are left.
-    """
+    """The unused rest of the reserve for one day."""
 
     held: Reservation
     tokens: int
@@ -179,9 +162,6 @@ class Outage:
 
     There is a reserve for today and, in the last minutes of a day, one for the next day too, so
     that an outage at midnight does not stop the game.
-
-    Args:
-        clock: monotonic seconds.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -226,11 +206,7 @@ class Outage:
         self._refused_at = {**ahead, int(at) // DAY: now}
 
     def leave(self) -> bool:
-        """End all reserves with the next write, and set none aside any more.
-
-        Returns:
-            True if there is anything to write.
-        """
+        """End all reserves with the next write, and set no more aside. True: there are some."""
         self._is_leaving = True
         return bool(self._reserves or self._drawn)
 
@@ -261,11 +237,7 @@ class Outage:
     def unwritten(
         self, still_open: Mapping[str, Reservation]
     ) -> tuple[list[tuple[tuple[BudgetAccount, ...], TotalsChange]], list[Row]]:
-        """Changes and rows of drawn calls that are not in the ledger yet.
-
-        Args:
-            still_open: the calls in flight.
-        """
+        """Changes and rows of drawn calls that are not in the ledger yet."""
         changes = [(drawn.accounts, drawn.opening) for drawn in self._drawn.values()]
         # The row of a call that has ended is written with its end.
         rows = [drawn.as_row() for key, drawn in self._drawn.items() if key in still_open]
@@ -293,11 +265,7 @@ class Outage:
         self._is_doubted |= is_over
 
     def settle(self, over: Iterable[Ending]) -> None:
-        """Note that everything was written.
-
-        Args:
-            over: the ends of reserves that were written.
-        """
+        """Note that everything was written."""
         self._drawn = {}
         for ending in over:
             del self._reserves[ending.reservation.at // DAY]

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import connections, router
 from django.db.models import Model
 
+from evennia_ai.core.safety.budget import BudgetAccount
 from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.settings.services import LedgerConfig
 from evennia_ai.errors import ConfigurationError
@@ -77,6 +78,12 @@ def game() -> str:
 def game_of(scope: str) -> str:
     """The game's name in the rows of a scope: "" for the totals over all games."""
     return "" if scope == Scope.ALL_GAMES else game()
+
+
+def row_of(account: BudgetAccount) -> dict[str, str]:
+    """The columns that identify the row of an account."""
+    scope, key, period = account
+    return {"game": game_of(scope), "scope": scope, "key": key, "period": period}
 
 
 def clear_cache() -> None:

@@ -49,20 +49,12 @@ class UsageReport:
 
 
 def read_total(account: BudgetAccount) -> Total:
-    """The totals of an account; all 0 if it has no row.
-
-    Raises:
-        ConfigurationError: the tables do not exist.
-        LedgerAwayError: a shared ledger does not answer.
-    """
+    """The totals of an account; all 0 if it has no row."""
     return query_ledger(partial(_read_total, account))
 
 
 def _read_total(account: BudgetAccount) -> Total:
-    scope, key, period = account
-    game = place.game_of(scope)
-    rows = BudgetTotal.objects.filter(game=game, scope=scope, key=key, period=period)
-    values = rows.values(*_FIELDS).first()
+    values = BudgetTotal.objects.filter(**place.row_of(account)).values(*_FIELDS).first()
     return Total(**values) if values else Total()
 
 
@@ -71,9 +63,6 @@ def today_of(assistant: str | None, config: BudgetConfig, now: float) -> CapStan
 
     Args:
         assistant: its name; None: the test bench.
-
-    Raises:
-        ConfigurationError, LedgerAwayError: as for `read_total`.
     """
     scope = Scope.BENCH if assistant is None else Scope.ASSISTANT
     account = BudgetAccount(scope, (assistant or "").casefold(), period_of(BudgetSpan.DAY, now))
@@ -109,11 +98,7 @@ def read_report(scope: Scope, key: str, config: BudgetConfig, now: float) -> Usa
 
 
 def read_reports(configs: Mapping[str, BudgetConfig], now: float) -> dict[str, UsageReport]:
-    """The reports on many assistants by name, with as many queries as for one.
-
-    Args:
-        configs: the caps of each assistant, by its name.
-    """
+    """The reports on many assistants by name, with as many queries as for one."""
     scope, periods = Scope.ASSISTANT, {span: period_of(span, now) for span in BudgetSpan}
     totals = _totals_of(scope, set(periods.values()))
     calls = _ended_calls(now).filter(game=place.game())

@@ -78,9 +78,7 @@ class CostEstimate:
         least: the fewest answer tokens with which the call is useful; a cap may reduce the answer
             to that. None: it must not be reduced.
         model: "provider/model".
-        price: None: unknown.
         last: the usage of a last call of the turn without tools, for which caps keep room.
-        seconds: the longest duration.
     """
 
     usage: TokenUsage
@@ -131,10 +129,7 @@ class Reservation:
     """A reserved call. It is closed once: settled, released or cut off.
 
     Attributes:
-        key: primary key of its row.
-        owner: id of the server process.
         at: when it began, in seconds since 1970.
-        accounts: the accounts that it counts towards.
         warnings: texts for staff about caps that are nearly used up.
     """
 

@@ -71,12 +71,7 @@ def missing_text() -> str:
 
 
 class _TranslatedErrors:
-    """Context that translates database errors into errors with a remedy.
-
-    Raises:
-        ConfigurationError: the tables do not exist.
-        LedgerAwayError: a shared ledger does not answer; its connection is closed.
-    """
+    """Context that translates database errors into errors with a remedy."""
 
     def __enter__(self) -> None:
         """Do nothing."""
@@ -127,12 +122,7 @@ def away(error: BaseException) -> LedgerAwayError:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """A durable transaction: it must not be nested in another one that may be rolled back.
-
-    Raises:
-        ConfigurationError: the tables do not exist.
-        LedgerAwayError: a shared ledger does not answer.
-    """
+    """A durable transaction: it must not be nested in another one that may be rolled back."""
     with translated_errors, OneCursor(place.alias(), durable=True):
         yield
 
@@ -153,10 +143,7 @@ class Totals:
         self._heads.clear()
 
     def change(self, changes: Changes) -> dict[BudgetAccount, Total]:
-        """Add to some totals, creating missing ones at 0.
-
-        Returns:
-            Their new values.
+        """Add to some totals, creating missing ones at 0; return their new values.
 
         Raises:
             StaleRowsError: rows are gone; call `forget` and try again.

@@ -59,12 +59,7 @@ class BookEntry:
 
 @dataclass(frozen=True, slots=True)
 class LoreBook:
-    """The lore taken from a card's book.
-
-    Attributes:
-        entries: entries that are used.
-        unused: sentences about what is stored but not used.
-    """
+    """The lore taken from a card's book."""
 
     entries: tuple[BookEntry, ...] = ()
     unused: tuple[str, ...] = ()
@@ -194,7 +189,6 @@ class CardUse:
     """The parts of a card that are used.
 
     Attributes:
-        persona: text for the assistant's persona.
         notes: the card author's notes for a model; told as data, below the rules.
         unused: names of fields that are stored but not used.
     """

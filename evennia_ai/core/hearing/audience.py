@@ -55,11 +55,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A person who receives words.
-
-    Attributes:
-        audiences: all audiences that the person belongs to.
-    """
+    """A person who receives words."""
 
     name: str
     audiences: frozenset[str] = field(default=OPEN)

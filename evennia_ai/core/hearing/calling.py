@@ -195,11 +195,7 @@ def _short_pattern(names: tuple[str, ...]) -> re.Pattern[str] | None:
 
 
 def _together_pattern(name: str) -> re.Pattern[str]:
-    """A name in a list at the beginning: before or after an "and", or anywhere before a colon.
-
-    Args:
-        name: a pattern that matches any of its forms.
-    """
+    """A name in a list at the beginning: before or after an "and", or anywhere before a colon."""
     before, after = rf"(?:{_OTHER}{_COMMA}){{0,4}}", rf"(?:{_COMMA}{_OTHER}){{0,4}}"
     lists = (
         rf"{before}{name}{after}{_AND}{_OTHER}\s?(?:[,!?:;]|\W*+\Z)",

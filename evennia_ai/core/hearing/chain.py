@@ -31,13 +31,9 @@ class Chain:
     """A chain of turns and tasks.
 
     Attributes:
-        id: id of the event that it began with.
         person: the person who began it ("*#3") and pays for it; "" for nobody.
         steps: model calls of the loop, over all its turns.
-        tokens: tokens of all its model calls.
-        delegations: tasks that were delegated in it.
         most_steps, most_tokens, most_delegations: its limits, 0 for none.
-        grants: extension of each limit that somebody granted.
     """
 
     id: str = ""
@@ -90,12 +86,7 @@ class Chains:
         return self._known.get(chain_id) if isinstance(chain_id, str) else None
 
     def of(self, chain_id: str, person: str, loop: Loop) -> Chain:
-        """The chain with an id; an unknown one begins here.
-
-        Args:
-            person: the person who began it.
-            loop: limits of the assistant where it begins.
-        """
+        """The chain with an id; an unknown one begins here."""
         chain = self._known.get(chain_id)
         if chain is None:
             chain = Chain(

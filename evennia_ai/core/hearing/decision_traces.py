@@ -28,8 +28,6 @@ class DecisionTrace:
     Attributes:
         number: running number among the messages an assistant has heard.
         at: seconds since 1970.
-        heard: the message.
-        verdict: the judgement of the rules.
         steps: what happened to it, in order, such as ("queued", "1 of 20 waiting").
         is_private: whether its answer is private to the sender, however it was said.
     """
@@ -91,11 +89,7 @@ class DecisionTraces:
     def note(
         self, numbers: Iterable[int], step: str, detail: str = "", *, is_private: bool = False
     ) -> None:
-        """Add a step to traces; numbers that are gone are skipped.
-
-        Args:
-            is_private: mark the answer as private.
-        """
+        """Add a step to traces; numbers that are gone are skipped."""
         wanted = set(numbers)
         for record in self.judged:
             if record.number in wanted:

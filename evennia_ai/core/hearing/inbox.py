@@ -25,7 +25,6 @@ class Event:
     """An event that waits for an answer.
 
     Attributes:
-        id: unique within the assistant.
         kind: "message" (a person waits for an answer), "notice" (the game reports an outcome to
             somebody who waits), "task" (another assistant waits for a report), or "own" (an
             unprompted act).
@@ -137,9 +136,6 @@ def push(
 
     If it is full, the oldest event of the person with the most events is dropped. Events that are
     being answered stay.
-
-    Args:
-        busy: ids of the events that are being answered.
 
     Returns:
         The new inbox, and the dropped events, whose senders the caller should tell.

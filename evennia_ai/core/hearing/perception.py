@@ -91,8 +91,6 @@ class Heard:
         chain: id of its chain, see `core.hearing.chain`; "" if it begins one.
         begun_by: the person who began the chain ("*#3") and pays for it.
         is_relayed: whether a bot passed it on from outside; the author is only text then.
-        is_for_another: whether it is aimed at somebody else.
-        evidence: where `source` was read from.
     """
 
     body: str
@@ -205,8 +203,6 @@ class Standing:
     """The sender, as far as the listener knows it.
 
     Attributes:
-        is_muted: whether the sender muted the listener.
-        is_permitted: whether the sender has one of the `trigger_permissions`.
         is_engaged: whether the listener is in conversation with the sender here.
         answered, refused: how often the sender was answered, or refused because of a limit.
         trust_override: trust given to a permission that the sender has.

@@ -78,11 +78,9 @@ class SenderStats:
 
     Attributes:
         turns: start times of turns within the last minute.
-        turn_began: start time of the last turn.
         told: when the person was last told that they were refused; -inf for never.
         told_later: when the person was last told to wait; -inf for never.
         refused_at: when a refusal was last counted; -inf for never.
-        answered: messages answered so far.
         refused: refusals so far, less the answers since.
     """
 

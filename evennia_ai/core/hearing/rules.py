@@ -46,7 +46,6 @@ class Rule:
     The other attributes only save futile calls; a rule without them is tried on every message.
 
     Attributes:
-        sources: the kinds of message it can apply to.
         needs: the one of `Ear.switches` that has to be on, or "".
         is_about_assistants: whether it applies only to messages made by assistants.
     """

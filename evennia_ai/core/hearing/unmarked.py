@@ -45,11 +45,7 @@ def is_same(call: Heard, other: Heard) -> bool:
 
 
 def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
-    """True for a message that game code reported just before.
-
-    Args:
-        now: seconds on the clock of the calls.
-    """
+    """True for a message that game code reported just before."""
     return any(0 <= now - at <= ECHO_SECONDS and is_same(call, heard) for at, call in calls)
 
 
@@ -99,12 +95,7 @@ class Hearing:
 
 
 def listened(records: Iterable[DecisionTrace], names: Collection[str]) -> Hearing:
-    """Count the lines of people. Speech of other assistants says nothing about the game.
-
-    Args:
-        records: traces, newest first.
-        names: names of people who may have spoken.
-    """
+    """Count the lines of people. Speech of other assistants says nothing about the game."""
     known = tuple(name.casefold() for name in names if name)
     marked = bare = 0
     newest_bare_at, is_mended = None, True

@@ -117,7 +117,6 @@ class AskedLine:
     """A line to answer, with the last exchange with that person.
 
     Attributes:
-        line: the person's words.
         said, answered: the previous exchange; "" if there was none recently.
     """
 

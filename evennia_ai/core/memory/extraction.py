@@ -113,22 +113,13 @@ def of_one_audience(entries: Sequence[Entry], most: int) -> list[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request to a model whose answer nobody waits for.
-
-    Attributes:
-        prompt: the task, and the format of the answer.
-        lists: lists of texts, each with a title.
-    """
+    """A request to a model whose answer nobody waits for."""
 
     prompt: str
     lists: tuple[tuple[str, Sequence[Shown]], ...]
 
     def as_prompt(self, *, is_known: bool, longest: int = LONGEST_ENTRY) -> str:
-        """The lists as text: only those with known facts, or only the others.
-
-        Args:
-            longest: characters of one text.
-        """
+        """The lists as text: only those with known facts, or only the others."""
         paragraphs = (
             f"{title}:\n{numbered(parts, longest)}"
             for title, parts in self.lists
@@ -188,8 +179,6 @@ def read_derived(
     """Statements that a model derived from entries, or None if the answer is unreadable.
 
     Args:
-        count: number of entries it was shown.
-        known: number of facts it was shown.
         name: the member that holds the text.
     """
     items = read_list(text)

@@ -62,7 +62,6 @@ class PersonNames:
 
         Args:
             named: the ids of the speakers of that turn, by name.
-            people: the person's ids.
         """
         theirs = {each for each, who in named.items() if unmasked_id(who) in people}
         names = (self._plain - named.keys()) | theirs

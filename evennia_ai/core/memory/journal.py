@@ -107,10 +107,7 @@ def line(memory: Recollection, config: MemoryConfig, now: datetime, label: str =
 
 
 def lines(
-    memories: Sequence[Recollection],
-    config: MemoryConfig,
-    now: datetime,
-    labels: Labels,
+    memories: Sequence[Recollection], config: MemoryConfig, now: datetime, labels: Labels
 ) -> str:
     """Memories as lines for the model, with dates in the time zone of `now`.
 

@@ -63,8 +63,6 @@ class Exchange:
 
     Attributes:
         name: the speaker, or "" if the entry is about something else.
-        words: the speech.
-        answer: the answer, or "".
     """
 
     name: str = ""

@@ -48,14 +48,11 @@ class LoreTerms:
     Attributes:
         also: further keywords, of which `any`, `all`, `none` or `not all` must be said too.
         also_as: one of these four.
-        is_constant: whether it is told whatever is said.
         order: lower comes first.
         priority: higher stays if not all can be told.
         depth: number of newest messages that are searched for keywords.
         budget: tokens that all told entries of one book may have together; 0 for no budget.
-        when: conditions, all of which must hold.
         book: where it came from: "card", the name of a pack, or "" if staff wrote it.
-        entry: its id there.
     """
 
     also: tuple[str, ...] = ()
@@ -75,11 +72,7 @@ PLAIN = LoreTerms()
 
 @dataclass(frozen=True, slots=True)
 class Lore:
-    """A piece of lore, prepared for searching.
-
-    Attributes:
-        keywords, also: its keywords, folded.
-    """
+    """A piece of lore, prepared for searching."""
 
     entry: Recollection
     terms: LoreTerms

@@ -97,11 +97,7 @@ def as_speaker(label: str) -> str:
 
 
 def told_apart(memory: Recollection, labels: Labels) -> str:
-    """The text of a memory, which says if it names another person.
-
-    Args:
-        labels: as returned by `named_others`.
-    """
+    """The text of a memory, which says if it names another person."""
     if memory.key not in labels:
         return memory.text
     name, label = labels[memory.key]

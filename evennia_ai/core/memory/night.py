@@ -19,12 +19,7 @@ COMPACTING, DREAMING = "compacting", "dreaming"
 
 @dataclass(frozen=True, slots=True)
 class NightStep:
-    """One kind of work at night.
-
-    Attributes:
-        phase: the part of the night it belongs to.
-        needs_memory: whether it is skipped if memory is off.
-    """
+    """One kind of work at night."""
 
     name: str
     phase: str
@@ -36,9 +31,7 @@ class NightProgress(TypedDict, total=False):
 
     Attributes:
         night, until: its beginning and end (ISO 8601).
-        step: name of the current step, or DONE.
         cursor: position within the step, in the step's own terms.
-        tokens: tokens used so far.
         counts: results by name.
         put_off: reasons why steps were left for another night, by step.
         refused: number of requests that the model's service refused.

@@ -160,10 +160,6 @@ def mended(answer: str, line: str, given_hint: str, names: str = "") -> str:
 
     A small model loses what it was told: an answer that is a part of the note, or has almost
     nothing of it, becomes the whole note, and one that makes something up becomes a denial.
-
-    Args:
-        given_hint: the hint that the model was given.
-        names: names of the assistant and the person.
     """
     rest = unaddressed(_without_echo(answer, line), f"{line} {given_hint} {names}")
     text = " ".join(filter(None, dict.fromkeys(map(str.strip, _WHOLE_SENTENCES.split(rest)))))

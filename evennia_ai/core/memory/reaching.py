@@ -36,8 +36,6 @@ class Reach:
     """A memory, and everything that goes with it.
 
     Attributes:
-        target: the memory itself.
-        gone: memories that go with it.
         loosened: for facts that stay, what they cite from here on, by key.
         ignored: words that do not count, such as the person's names.
     """
@@ -98,11 +96,7 @@ def is_said_in(statement: str, text: str, ignored: frozenset[str] = frozenset())
 
 
 def conclusions(cites: Mapping[str, Collection[str]], keys: Collection[str]) -> set[str]:
-    """Keys of everything that was concluded from some memories, directly or indirectly.
-
-    Args:
-        cites: sources of each memory, by key.
-    """
+    """Keys of everything that was concluded from some memories, directly or indirectly."""
     reached: set[str] = set()
     known, is_more = set(keys), bool(keys)
     while is_more:

@@ -125,7 +125,6 @@ class Seeker:
         factions: factions that the person and the assistant both belong to.
         is_private: whether nobody else hears the answer.
         payer: the person who pays for the search, who began the chain.
-        name: the person's name.
         name_since: no earlier than this the person had the name, in seconds since 1970; 0: unknown.
     """
 
@@ -157,7 +156,6 @@ class Recollection:
 
     Attributes:
         key: our id, 32 hexadecimal digits.
-        audience: who may know it.
         person: who said or caused it ("*#3"), or "".
         place: where, as in an event: "#2", or a channel's name.
         trust: how far it is believed, 0 to 1.
@@ -165,7 +163,6 @@ class Recollection:
         importance_by: what set the importance: heuristic, llm or manual.
         at: seconds since 1970.
         tags: keywords of lore, or labels of a memory.
-        cites: keys of its sources.
         superseded_at: since when a later memory replaces it; None while it holds.
         similarity: to the search text, 0 to 1; 0 without a search.
     """

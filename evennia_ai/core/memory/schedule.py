@@ -39,8 +39,6 @@ def move_at(
 
     Args:
         is_called: whether an event waits for an answer.
-        is_over: whether its time to wake has come.
-        is_night: whether it is night by its schedule.
         was_awake: whether it was awake long enough to fall asleep by itself.
         has_work: whether the night's work is unfinished.
     """
@@ -67,8 +65,6 @@ def bedtime_problem(
     Args:
         activity: tool calls since it woke.
         awake_seconds: seconds since it woke; infinite if it never slept.
-        is_waited_for: whether another person waits for an answer.
-        is_stopped: whether an emergency stop is active.
     """
     if is_asleep:
         return ALREADY

@@ -88,9 +88,7 @@ def client_of(peer: str, forwarded: str, trusted: Sequence[str]) -> str:
     """The client's address: the last one in the chain that was reported only by trusted proxies.
 
     Args:
-        peer: the address that is connected.
         forwarded: the header X-Forwarded-For, to which each proxy appends the peer it saw.
-        trusted: addresses and networks of proxies.
     """
     client = peer
     # From the right: entries further left may have been forged by the client.
@@ -112,9 +110,6 @@ def counted_as(text: str) -> str:
 
 def read_networks(path: str, value: object) -> tuple[str, ...]:
     """Validate a setting that lists addresses and networks.
-
-    Args:
-        path: path of the setting, for the error.
 
     Raises:
         ConfigurationError: an entry is neither.

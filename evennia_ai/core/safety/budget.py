@@ -81,11 +81,7 @@ class BudgetAccount(NamedTuple):
 
 
 def period_of(span: BudgetSpan, now: float) -> str:
-    """The period that contains a moment.
-
-    Args:
-        now: seconds since 1970.
-    """
+    """The period that contains a moment."""
     return datetime.fromtimestamp(now, UTC).strftime(_FORMATS[span])
 
 
@@ -216,8 +212,6 @@ class Total:
     """The usage of one account, including what is reserved for calls in flight.
 
     Attributes:
-        calls: number of calls sent, including those in flight.
-        open_calls: number of calls in flight.
         cost_nano, held_cost_nano, granted_cost_nano: nano-dollars.
         granted_tokens, granted_cost_nano, granted_calls: extensions that people granted.
         warned_tokens, warned_cost: whether staff were told that a cap is nearly reached.

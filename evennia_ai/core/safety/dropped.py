@@ -29,9 +29,6 @@ class Dropped:
 
     Attributes:
         is_new: whether it changed anything; an assistant may have been stopped already.
-        calls: model calls in flight.
-        tools: names of the tools that were running.
-        questions: open questions.
         messages: waiting messages that were returned to their senders.
         names: names of these senders.
         untold: waiting messages whose senders could not be told.

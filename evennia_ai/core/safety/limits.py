@@ -71,7 +71,6 @@ class Limit:
         asks: whether a person may be asked in interactive mode.
         mode: its mode unless `on_limit.modes` names another; None for the common one.
         locks: whether a refusal also locks the assistant, if no single person caused it.
-        text: description of what it bounds.
         seed: name of the limit in the original specification that it stands for, or "".
     """
 
@@ -276,7 +275,6 @@ def decide_alone(limit: Limit, mode: Mode, extensions_left: int, amount: float) 
     """Decide without asking anybody; None if a person has to be asked.
 
     Args:
-        mode: the mode in force for this limit.
         extensions_left: how often `auto_extend` may still grant for this scope and limit.
         amount: how much a grant adds.
     """

@@ -137,7 +137,6 @@ def state_of(lockout: Lockout | None, is_stopped: bool, is_ticking: bool) -> Sta
     Args:
         is_stopped: the attribute `emergency_stop`, which alone decides whether the assistant may
             act; the lockout only names the cause. Without one, a person stopped it.
-        is_ticking: whether a tick is under way.
     """
     if is_stopped:
         return lockout.state if lockout else State.STOPPED

@@ -40,11 +40,7 @@ class Caution:
 
 @dataclass(frozen=True, slots=True)
 class Halt:
-    """The verdict that the assistant has to be locked.
-
-    Attributes:
-        detail: observation in words for staff.
-    """
+    """The verdict that the assistant has to be locked."""
 
     cause: Cause
     detail: str

@@ -94,18 +94,11 @@ def reached(name: str, whom: str, hit: LimitReachedError, detail: str, times: in
 
 
 def failed(
-    name: str,
-    whom: str,
-    ending: str,
-    stop: Stop,
-    left: int | None,
-    detail: str,
-    times: int = 1,
+    name: str, whom: str, ending: str, stop: Stop, left: int | None, detail: str, times: int = 1
 ) -> Notice:
     """Notice of a turn that failed.
 
     Args:
-        whom: name of the person who waited, or "".
         ending: what they learned: "was told".
         left: further failures in a row until the assistant stops itself; None if it does not count.
         times: as for `reached`.
@@ -174,9 +167,7 @@ def rests(name: str, when: str, ending: str, cause: str, *, is_ledgers: bool = F
     """Notice of trouble with a model's service, which passes by itself.
 
     Args:
-        when: when the service is tried again.
         ending: who was told that no answer comes.
-        cause: the service's own message.
         is_ledgers: whether the ledger shared by several games is down, without which no model may
             be called.
     """
@@ -195,11 +186,7 @@ def unanswered(cause: str) -> str:
 
 
 def times_missed(name: str, lines: str) -> Notice:
-    """Notice of goals whose time passed while an assistant could not act.
-
-    Args:
-        lines: the goals, in words.
-    """
+    """Notice of goals whose time passed while an assistant could not act."""
     line = (
         f"{name} could not act when it was time for {lines}, and will not make up for it. "
         f"Look: assistant goal {name}"

@@ -30,11 +30,7 @@ class QuestionOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A possible answer.
-
-    Attributes:
-        hotkey: a letter that stands for it.
-    """
+    """A possible answer."""
 
     id: str
     label: str = ""
@@ -104,12 +100,7 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a question.
-
-    Attributes:
-        choice: id of the chosen answer, or "".
-        by: name of the person who answered, or "".
-    """
+    """The outcome of a question."""
 
     outcome: QuestionOutcome
     choice: str = ""
@@ -134,7 +125,6 @@ class Question:
         for_name: on whose behalf the assistant asks, if it works on a delegated task, else "".
         root: id of the script whose controllers may answer; 0 for the asking assistant's own.
         call: the tool call that a yes will run; empty if code waits for the answer.
-        event: the event that the assistant was working on.
         choice, by: an answer given before the code that waits was back, else "".
     """
 

@@ -63,10 +63,7 @@ class AssistantSettings(SettingsGroup):
     )
     enabled: Flag = setting(True, "whether it answers at all")
     tick_rate: Whole = setting(
-        5,
-        "seconds between beats; an event does not wait for the next one",
-        ge=1,
-        le=A_DAY_SECONDS,
+        5, "seconds between beats; an event does not wait for the next one", ge=1, le=A_DAY_SECONDS
     )
     reflection_interval: Whole = setting(
         0,
@@ -122,8 +119,7 @@ class AssistantSettings(SettingsGroup):
     )
     failure_line: Text = setting("", "what it says when its model fails")
     pronouns: Pronouns = setting(
-        "auto",
-        "`it`, `she`, `he` or `they`, in texts about it; `auto`: by `db.gender` of its body",
+        "auto", "`it`, `she`, `he` or `they`, in texts about it; `auto`: by `db.gender` of its body"
     )
     plain_speech: Flag = setting(
         True,

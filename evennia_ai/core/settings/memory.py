@@ -71,10 +71,7 @@ class MemoryConfig(SettingsGroup):
         "faction", "category of the tags that name a character's faction."
     )
     reflection_threshold: Whole = setting(
-        150,
-        "total importance of new memories before it reflects.",
-        ge=1,
-        le=1_000_000,
+        150, "total importance of new memories before it reflects.", ge=1, le=1_000_000
     )
     reflection_questions: Whole = setting(
         3, "number of questions it asks itself in a reflection.", ge=1, le=10
@@ -117,10 +114,7 @@ class SleepSchedule(SettingsGroup):
         le=1_000_000_000,
     )
     min_awake_minutes: Number = setting(
-        30,
-        "minutes it must have been awake before it may go to sleep by itself.",
-        ge=0,
-        le=100_000,
+        30, "minutes it must have been awake before it may go to sleep by itself.", ge=0, le=100_000
     )
     min_activity: Whole = setting(
         5,

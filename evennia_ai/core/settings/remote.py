@@ -72,8 +72,7 @@ class RemoteConfig(LenientGroup):
     )
     tasks_per_day: Limit = setting(100, "tasks that it gets per day (UTC); 0: no limit.")
     pause_seconds: Annotated[Amount, Field(ge=1, le=86_400)] = setting(
-        60.0,
-        "seconds for which it gets no tasks after three failures; then one task tries it.",
+        60.0, "seconds for which it gets no tasks after three failures; then one task tries it."
     )
     private: Flag = setting(
         False,
@@ -103,12 +102,7 @@ class RemoteConfig(LenientGroup):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote agent.
-
-    Attributes:
-        name: the name by which assistants know it.
-        token: bearer token to send, or "".
-    """
+    """A remote agent."""
 
     name: str
     config: RemoteConfig

@@ -338,13 +338,10 @@ class BreakerConfig(LenientGroup):
         "counted as an attempt.",
     )
     failure_threshold: Some = setting(
-        5,
-        "failed calls within the window that open the breaker, if the next two keys allow it.",
+        5, "failed calls within the window that open the breaker, if the next two keys allow it."
     )
     failure_rate: Part = setting(
-        0.5,
-        "minimum share of failed calls within the window, 0 to 1; 0: any.",
-        note="0 for any",
+        0.5, "minimum share of failed calls within the window, 0 to 1; 0: any.", note="0 for any"
     )
     least_calls: Some = setting(
         10, "minimum number of calls within the window for the share to count."

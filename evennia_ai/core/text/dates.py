@@ -175,8 +175,7 @@ _RULES = (
     _rule(r"the day before yesterday", lambda _, day: full(day - timedelta(2))),
     _rule(r"the day after to-?morrow", lambda _, day: full(day + timedelta(2))),
     _rule(
-        r"(?P<which>yesterday|to-?day|to-?morrow)",
-        lambda p, day: full(day + timedelta(_step(p))),
+        r"(?P<which>yesterday|to-?day|to-?morrow)", lambda p, day: full(day + timedelta(_step(p)))
     ),
     _rule(r"tonight", lambda _, day: f"the night of {full(day)}"),
     _rule(r"(?P<which>this|last|next) week", _week, "in"),

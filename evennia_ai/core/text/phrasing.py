@@ -106,10 +106,6 @@ def phrase(
 
     The words are empty if the text is nothing but stage directions. Only the first
     LONGEST_PHRASED characters are used.
-
-    Args:
-        own: the speaker's names.
-        others: names of those present.
     """
     names, present = tuple(own), tuple(others)
     text = plain(text[:LONGEST_PHRASED], names, present, keeps_stars=True)

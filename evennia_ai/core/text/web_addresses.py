@@ -22,7 +22,6 @@ def url_fault(
     """The fault of an address, or None if it is sound.
 
     Args:
-        schemes: the schemes that are allowed.
         may_log_in: whether it may hold a user name and a password.
         has_socket: whether a local socket, named by `host=` in the query, will do for a host.
     """

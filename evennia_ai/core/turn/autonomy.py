@@ -27,12 +27,7 @@ def may_tick(
     has_event: bool,
     has_reason: bool = False,
 ) -> Skip | None:
-    """The first reason not to tick, in this order, or None to go on.
-
-    Args:
-        has_event: whether an event waits for an answer.
-        has_reason: whether there is something to do unprompted.
-    """
+    """The first reason not to tick, in this order, or None to go on."""
     if emergency_stop:
         return Skip.EMERGENCY
     if not enabled:
@@ -85,7 +80,6 @@ class Autonomy:
 
     Attributes:
         acts: times in seconds on the assistant's clock; only those of the last hour count.
-        in_vain: acts in a row that came to nothing.
         began_at: when `is_due` was first asked, or None.
         looked_at: version of the goals whose times were last checked.
         look_after: when they have to be checked again.

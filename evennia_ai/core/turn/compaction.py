@@ -107,8 +107,6 @@ def is_due(
     Never if there is little to summarize: it would be due again after every turn.
 
     Args:
-        max_tokens: the model's context.
-        max_messages: the most messages that are stored.
         threshold: the share of either limit from which on it is due, 0 to 1.
     """
     old, _ = split(history, preserve_window)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum, StrEnum
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -124,7 +124,7 @@ class InnerFields(SettingsGroup):
         le=MOST_TOKEN_BUDGET,
     )
     # No plan_execute: several calls in one reply do the same without a model call for the plan.
-    execution_mode: Literal[ExecutionMode.SINGLE_ACTION, ExecutionMode.REACT_LOOP] = setting(
+    execution_mode: ExecutionMode = setting(
         ExecutionMode.REACT_LOOP,
         "single_action or react_loop.",
         note="which may call several tools in one reply",
@@ -319,10 +319,6 @@ def context_for(
     context_type: ContextType, game: Mapping[str, Any], own: Mapping[str, Any]
 ) -> ContextConfig:
     """A context with the game's changes, and then the assistant's own.
-
-    Args:
-        game: the setting EVENNIA_AI_CONTEXT_CONFIGS.
-        own: the assistant's `context_configs`.
 
     Raises:
         ConfigurationError: something in them is wrong.

@@ -18,7 +18,6 @@ class ExecutionMode(StrEnum):
 
     SINGLE_ACTION = "single_action"
     REACT_LOOP = "react_loop"
-    PLAN_EXECUTE = "plan_execute"
 
 
 Assessor = Literal["heuristic", "model"]
@@ -71,14 +70,10 @@ class ExecutionPattern:
 
     Attributes:
         mode: whether the tick goes on after a safe tool.
-        max_iterations: model calls.
-        calls_per_reply: tool calls of one reply that are run.
-        allowed_categories: categories of tools that are offered.
         tool_filter: names of the tools that are offered; None for all.
         terminal_ends_loop: whether the tick ends once the assistant has spoken.
         dangerous_requires_confirm: whether a person has to confirm every dangerous call.
         allows_multi_tool: whether a reply may hold more than one call.
-        allows_sub_agents: whether a task may be delegated.
         reasons: which layer restricted what, in words.
     """
 

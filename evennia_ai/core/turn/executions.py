@@ -43,7 +43,6 @@ def tool_executed(
     What was said to one person alone is private to them even in an open conversation.
 
     Args:
-        seconds: duration of the call.
         spec: the tool's spec; None if there is no such tool.
     """
     audiences = (
@@ -105,12 +104,7 @@ def _logged_value(value: object, is_private: bool) -> Any:
 
 
 def tick_completed(turn: Turn, outcome: str, *, stop: str, seconds: float) -> AuditEvent:
-    """The audit event of one tick, with its usage.
-
-    Args:
-        outcome: one of this module's outcomes.
-        stop: why the loop ended.
-    """
+    """The audit event of one tick, with its usage."""
     return audit_event(
         TICK,
         tick_number=turn.tick,
@@ -167,7 +161,6 @@ def logged(
     """The log with the tool calls among some audit events appended, cut to its limit.
 
     Args:
-        at: seconds since 1970.
         person: the person for whom they were made, or "".
     """
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

@@ -22,8 +22,6 @@ class Fullness:
 
     Attributes:
         tokens: tokens of the prompt, counted or estimated, tool descriptions included.
-        tools: tokens of the tool descriptions.
-        most: the model's context.
     """
 
     tokens: int
@@ -52,22 +50,14 @@ class Fullness:
         )
 
     def refused(self, said: str) -> str:
-        """Cause and remedy if the service refused a prompt that should have fitted.
-
-        Args:
-            said: the service's own message.
-        """
+        """Cause and remedy if the service refused a prompt that should have fitted."""
         return (
             f"the prompt is longer than the model reads: it has {self._size}, and {self.most:,} "
             f"were taken to fit. {said.rstrip('.')}. {ADVICE}"
         )
 
     def checked(self, name: str) -> tuple[bool, str]:
-        """Result of a check: whether there is room for a conversation, and the figures.
-
-        Args:
-            name: the assistant's name.
-        """
+        """Result of a check: whether there is room for a conversation, and the figures."""
         figures = f"a whisper to {name} needs {self._size}; the model reads {self.most:,}"
         if not self.fits:
             return False, f"{figures}, so it cannot answer. {ADVICE}"

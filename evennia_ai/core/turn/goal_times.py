@@ -124,9 +124,6 @@ def clock_hour(text: str) -> str:
 def read(text: str, clocks: Clocks, named: Mapping[str, str]) -> Timing:
     """Parse a time: "at dusk", "daily at 08:00", "in 2 hours".
 
-    Args:
-        named: named hours of the game's day.
-
     Raises:
         ValueError: it is not a time; the text says which forms there are.
     """

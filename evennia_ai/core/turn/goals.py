@@ -175,7 +175,6 @@ def fullness(goals: StoredGoals, by: str = "", *, more: int = 1) -> str:
 
     Args:
         by: SELF for a top-level goal that the assistant sets itself.
-        more: how many goals are to be added.
     """
     if (count := len(active(goals))) + more > MOST_GOALS:
         most = "" if count == MOST_GOALS else f", and {MOST_GOALS} at most"
@@ -272,9 +271,6 @@ def come_due(
 
     A goal that is on time is begun. A missed one is not caught up on: a daily goal waits for its
     next time, any other is dropped with its parts.
-
-    Args:
-        late_seconds: how late a goal may begin.
     """
     missed = []
     for goal in active(goals):

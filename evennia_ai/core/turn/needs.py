@@ -101,7 +101,6 @@ def needed(
     """The tools shown in a step: those always shown, then those the message calls for.
 
     Args:
-        specs: the tools on offer.
         text: the message to answer, and what was said right before it.
         most: the most tools of the first kind.
         called: tools that were called lately; the rest of their groups is shown too.

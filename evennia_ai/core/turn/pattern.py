@@ -50,7 +50,6 @@ class Assessment:
         recommended_iterations: model calls, 1 to 10.
         recommend_confirm_dangerous: whether a person should confirm dangerous calls.
         reasoning: why, in a few words for staff.
-        context_signals: what was considered besides the words of the task.
     """
 
     complexity_score: int
@@ -58,7 +57,6 @@ class Assessment:
     recommended_iterations: int
     recommend_confirm_dangerous: bool = False
     reasoning: str = ""
-    context_signals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,6 @@ class Signals:
 
     Attributes:
         token_ratio: share of the model's context that is in use, 0 to 1.
-        consecutive_errors: failed ticks in a row.
         goal_urgency: urgency of the most urgent goal, 0 to 1.
     """
 
@@ -84,7 +81,6 @@ class EventClass:
         keywords: any of them, as a whole word, puts an event into this class.
         event_types: event sources or kinds that do so without a keyword.
         score: 1 to 5.
-        iterations: model calls that such a task should take.
     """
 
     name: str
@@ -169,7 +165,7 @@ def _adjust(
         reasons.append(f"context {signals.token_ratio:.0%} full")
         iterations = max(1, iterations // 2)
     reasoning = "; ".join([f"looks like {name}, {score} of 5", *reasons])
-    return Assessment(score, mode, iterations, confirms, reasoning, tuple(reasons))
+    return Assessment(score, mode, iterations, confirms, reasoning)
 
 
 _QUESTION = """Judge how much work this asks of an assistant in a text game.

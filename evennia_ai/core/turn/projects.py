@@ -26,10 +26,8 @@ class Project(TypedDict):
     """A project as stored.
 
     Attributes:
-        status: ACTIVE, PAUSED or COMPLETED.
         created_at, last_active: seconds since 1970.
         person: the player for whom it was made, or "".
-        is_private: whether it was made in a private conversation.
     """
 
     summary: str
@@ -54,7 +52,6 @@ class Viewer:
 
     Attributes:
         person: the player being answered, or "".
-        is_private: whether nobody else may know of the turn.
         sole_recipient: the player who alone hears the answer, or "" if others do.
     """
 

@@ -100,11 +100,7 @@ def _as_annotated(annotation: object, value: object) -> Any:
 
 
 def as_annotated(hints: Mapping[str, object], arguments: Mapping[str, object]) -> dict[str, Any]:
-    """Validated arguments as the function expects them: texts become members of its enums.
-
-    Args:
-        hints: the annotations, from `hints_of`.
-    """
+    """Validated arguments as the function expects them: texts become members of its enums."""
     return {
         name: value if hints.get(name) in _JSON_TYPES else _as_annotated(hints.get(name), value)
         for name, value in arguments.items()

@@ -157,9 +157,6 @@ def fit_history(history: Sequence[Message], most_tokens: int, size_of: Sizer) ->
 
     A call is never separated from its results, so that every provider accepts what is left. Nothing
     older than the first message that does not fit is counted.
-
-    Args:
-        size_of: counts the tokens of messages.
     """
     first, tokens = len(history), 0
     for index in range(len(history) - 1, -1, -1):

@@ -55,7 +55,6 @@ class ToolSpec:
 
     Attributes:
         parameters: JSON schema of the arguments, an object schema.
-        category: what may follow it within a tick.
         timeout_seconds: for all attempts together, after which the call is cancelled.
         cacheable: whether an equal call may be answered with an earlier success.
         cache_scope: "tick" or "session".
@@ -113,7 +112,6 @@ class ToolCall:
     Attributes:
         arguments: the parsed arguments; empty if there is a `problem`.
         problem: why the call cannot be run as it is (invalid JSON, for instance), or "".
-        deadline_seconds: its time limit, if shorter than the spec's.
         is_spoken: whether the model called nothing and this stands for plain words.
     """
 

@@ -43,7 +43,6 @@ def has_right(script: Assistant, person: Being, right: Right, *, is_staff: bool)
 
     Args:
         right: one of OF_THE_BODY.
-        is_staff: whether the person is staff.
     """
     # A player who puppets an assistant's body is a person, and keeps their rights.
     if getattr(person, "assistant_script", None) is not None and not person.sessions.count():

@@ -249,7 +249,6 @@ def settle(
     """Close a turn: its events leave the inbox, and what was said or done is remembered.
 
     Args:
-        also: further values stored with it.
         extra_writes: writes what else is remembered of it, in the same transaction.
     """
     work, face = script.work, turn.event.face

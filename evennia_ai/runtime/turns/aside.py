@@ -199,10 +199,7 @@ def give_up(script: Assistant, noted: Mapping[str, Any]) -> None:
         # It is no longer known whom the turn overheard, so nothing of it may be kept.
         messages = conversation.marked(messages, conversation.UNKEPT, True)
         turns.remember(script, messages, face, is_private=noted["is_private"], asides=asides)
-    values: dict[str, Any] = {
-        "pending_events": work.inbox,
-        "conversation_history": work.history,
-    }
+    values: dict[str, Any] = {"pending_events": work.inbox, "conversation_history": work.history}
     # That of another turn, which is under way, stays.
     if (current := read(script, "current_tool_call")) and current["events"] == noted["events"]:
         values["current_tool_call"] = None

@@ -104,7 +104,7 @@ def test_signals(signals: Signals, expected: tuple[Any, ...], told: str) -> None
 def test_errors_ask_for_consent() -> None:
     calm, troubled = assess([make_event()]), assess([make_event()], Signals(0.0, 3))
     assert (False, True) == (calm.recommend_confirm_dangerous, troubled.recommend_confirm_dangerous)
-    assert ((), ("3 errors in a row",)) == (calm.context_signals, troubled.context_signals)
+    assert ("3 errors in a row" in troubled.reasoning) > ("error" in calm.reasoning)
 
 
 @given(

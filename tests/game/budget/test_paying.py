@@ -9,7 +9,7 @@ from evennia_ai.budget import ledger
 from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import MemoryStoreError
 from evennia_ai.memory import indexing
-from evennia_ai.memory_store.embedding_endpoint import EndpointEmbedder
+from evennia_ai.memory_store.batch_embedding import EndpointEmbedder
 from evennia_ai.models import ModelCall
 from evennia_ai.runtime import services, state
 from tests.game.memory.memory_case import MemoryTest
