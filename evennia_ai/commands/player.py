@@ -91,10 +91,10 @@ class PlayerWords(WordCommand):
     )
     def _forget(self, rest: str) -> Steps | None:
         """Run `forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
-        first = rest.partition(" ")[0]
+        first = rest.partition(" ")[0].casefold()
         # "forget 3" must not look for an assistant called 3.
         is_number = first[:1].isdecimal() or _ATTRIBUTE.fullmatch(first)
-        script, line = self.whose(rest, (first,) if is_number else (), EVERYTHING)
+        script, line = self.whose(rest, (), (*EVERYTHING, first) if is_number else EVERYTHING)
         if script is None:
             return None
         if line.casefold() in EVERYTHING:

@@ -82,8 +82,9 @@ class TestWrongly(GameTest):
         assert "tick_rate" in whole
         assert whole == self.assistant("config otto tick_rate")
         for line, expected in (
-            ("forget everything otto", "Should Otto Gray forget you?"),
             ("memory off otto", "Otto Gray will remember nothing new about you."),
+            ("forget 3 otto", "Otto Gray has no memory 3 about you."),
+            ("forget everything otto", "Should Otto Gray forget you?"),
         ):
             assert expected in self.assistant(line, self.mira)
         self.make("Otto Black")
