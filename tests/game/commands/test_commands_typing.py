@@ -84,7 +84,7 @@ class TestWrongly(GameTest):
         for line, expected in (
             ("memory off otto", "Otto Gray will remember nothing new about you."),
             ("forget 3 otto", "Otto Gray has no memory 3 about you."),
-            ("forget everything otto", "Should Otto Gray forget you?"),
+            ("forget everything otto", "Otto Gray forgets nothing."),
         ):
             assert expected in self.assistant(line, self.mira)
         self.make("Otto Black")
