@@ -100,13 +100,16 @@ class AssistantMixin(_Typeclass):
 
     def at_msg_receive(self, text: object = None, from_obj: object = None, **kwargs: Any) -> Any:
         """Hear a message that the game lets in; Evennia then shows it to a player who watches."""
-        is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
-        if is_let_in and self.assistant_script is not None:
-            # The game let the message in: a fault of ours must not keep it from the player.
-            try:
-                hearing.hear(self, text, from_obj, kwargs)
-            except Exception:
-                logger.log_trace(f"[assistant] {self} could not hear a message")
+        is_let_in = True  # also where the game's own hook fails: Evennia logs that and goes on
+        try:
+            is_let_in = super().at_msg_receive(text=text, from_obj=from_obj, **kwargs)
+        finally:
+            if is_let_in and self.assistant_script is not None:
+                # The game let the message in: a fault of ours must not keep it from the player.
+                try:
+                    hearing.hear(self, text, from_obj, kwargs)
+                except Exception:
+                    logger.log_trace(f"[assistant] {self} could not hear a message")
         return is_let_in
 
     @property

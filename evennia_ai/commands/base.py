@@ -290,7 +290,9 @@ class AssistantCommand(default_cmds.MuxCommand):
                 return script, words[count].strip() if len(words) > count else ""
         return None, line
 
-    def whose(self, line: str, verbs: tuple[str, ...]) -> tuple[Any, str]:
+    def whose(
+        self, line: str, verbs: tuple[str, ...], alone: tuple[str, ...] = ()
+    ) -> tuple[Any, str]:
         """The assistant that a line names, and the line without the name.
 
         The name comes first, or second if the first word was typed as a switch. Without a name, it
@@ -298,6 +300,7 @@ class AssistantCommand(default_cmds.MuxCommand):
 
         Args:
             verbs: words that may come first instead of a name.
+            alone: those of them that nothing but a name can follow.
 
         Returns:
             None and the line, after an error message to the caller.
@@ -306,6 +309,8 @@ class AssistantCommand(default_cmds.MuxCommand):
         if script is not None:
             return script, rest
         first, _, more = line.partition(" ")
+        if first.casefold() in alone:
+            return self.pick(more), first
         if first.casefold() not in ("", *verbs):
             return self.pick(first), more.strip()
         script, more = self.split_name(more)

@@ -111,8 +111,7 @@ def _row(seen: Glance) -> _Listed:
     data, (tokens, money) = seen.status, _spent(seen.caps)
     about = (data.key, data.mood, _idle_time(seen.script), _model(data), tokens, money)
     breakers = ", ".join(f"{each['name']} {each['state']}" for each in data.degraded) or "ok"
-    cells = (*about, breakers, data.questions)
-    return _Listed(cells, _problem_lines(seen))
+    return _Listed((*about, breakers, data.questions), _problem_lines(seen))
 
 
 def _problem_lines(seen: Glance) -> list[str]:
@@ -122,13 +121,12 @@ def _problem_lines(seen: Glance) -> list[str]:
     mood = "silent" if not data.enabled else PAUSED if data.mood == PAUSED else ""
     if mood and not data.emergency_stop:
         lines.append(f"{key} is {mood}. {notices.TO_START.format(name=key)}")
-    if data.wrong_settings:
-        does = f"{key} does nothing because a setting is wrong"
-        lines.append(f"{does}. {_place_of(data.wrong_settings, key)}\n    {data.wrong_settings}")
-    if data.ignored_settings:
-        does = f"{key} ignores a wrong setting"
-        where = _place_of(data.ignored_settings, key)
-        lines.append(f"{does}. {where}\n    {data.ignored_settings}")
+    for problem, does in (
+        (data.wrong_settings, "does nothing because a setting is wrong"),
+        (data.ignored_settings, "ignores a wrong setting"),
+    ):
+        if problem:
+            lines.append(f"{key} {does}. {_place_of(problem, key)}\n    {problem}")
     if data.location is None:
         lines.append(f"{key} is nowhere and needs a room.")
     if memory.state == FAILED:
@@ -142,24 +140,20 @@ def _place_of(problem: str, key: str) -> str:
     own = "" if problem.startswith("EVENNIA_AI_") else f"Look: assistant config {key}"
     if "EVENNIA_AI_" not in problem:
         return own
-    return (
-        f"It is in the game's settings; correct it there, then type: evennia reload. {own}".rstrip(
-            ". "
-        )
-    )
+    advice = "It is in the game's settings; correct it there, then type: evennia reload"
+    return f"{advice}. {own}" if own else advice
 
 
 def _sentence(data: Status) -> str:
     """One line about the assistant's state, with the command to type if it cannot answer."""
     where = f"It stands in {data.location}" if data.location else "It is nowhere"
-    waits = data.pending_events
-    waiting = "nobody waits for an answer" if not waits else f"{waits} wait for an answer"
+    waiting = f"{data.pending_events} wait" if data.pending_events else "nobody waits"
     asks = ", and it has a question: assistant questions" if data.questions else ""
     if data.emergency_stop:
         asks = f". To let it go on: assistant emergency clear {data.key}"
     elif not data.enabled or data.mood == PAUSED:
         asks = f". {notices.TO_START.format(name=data.key)}"
-    return f"{data.key}: {data.mood}. {where}; {waiting}{asks}."
+    return f"{data.key}: {data.mood}. {where}; {waiting} for an answer{asks}."
 
 
 def status_lines(data: Status) -> list[str]:

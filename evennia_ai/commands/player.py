@@ -17,7 +17,6 @@ LONGEST_EXPORT = 20_000
 # Memories that a list shows: a thousand take half a second of the game's thread.
 MOST_LISTED = 200
 OFF, ON, CORRECT, EXPORT = "off", "on", "correct", "export"
-VERBS = (CORRECT, EXPORT, OFF, ON)
 ALONE = (EXPORT, OFF, ON, "")
 # The number of an attribute of a profile, as `assistant memory` lists it.
 _ATTRIBUTE = re.compile(r"[aA][0-9a-fA-F]{8}")
@@ -58,7 +57,7 @@ class PlayerWords(WordCommand):
     def _memory(self, rest: str) -> None:
         """Run `memory`, `memory ada`, `memory correct ada 3 = I am a smith.`, `memory off ada`."""
         head, is_correction, text = rest.partition("=")
-        script, line = self.whose(head.strip(), VERBS)
+        script, line = self.whose(head.strip(), (CORRECT,), ALONE)
         if script is None:
             return
         word, _, number = line.casefold().partition(" ")
@@ -92,10 +91,10 @@ class PlayerWords(WordCommand):
     )
     def _forget(self, rest: str) -> Steps | None:
         """Run `forget me`, `forget everything ada`, `forget 3`, `forget 3 ada`."""
-        first = rest.partition(" ")[0]
+        first = rest.partition(" ")[0].casefold()
         # "forget 3" must not look for an assistant called 3.
         is_number = first[:1].isdecimal() or _ATTRIBUTE.fullmatch(first)
-        script, line = self.whose(rest, (*EVERYTHING, first) if is_number else EVERYTHING)
+        script, line = self.whose(rest, (), (*EVERYTHING, first) if is_number else EVERYTHING)
         if script is None:
             return None
         if line.casefold() in EVERYTHING:

@@ -163,8 +163,7 @@ def _hide_in_memories(
     for form in name.written:
         # A substring match only narrows the rows; `hidden` replaces whole names.
         condition |= Q(text__contains=form)
-    texts = others.filter(condition) if name.written else ()
-    for memory in rows.values(texts):
+    for memory in rows.values(others.filter(condition)):
         own = speaker_in(memory) if memory.person not in ("", person) else ""
         # An entry has all that was said, also of the person.
         names = name if memory.kind == MemoryKind.JOURNAL else besides(memory.person)

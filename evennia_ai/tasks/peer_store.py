@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Q, Subquery, Window
 from django.db.models.functions import RowNumber
 
-from evennia_ai.core.memory.forgetting import PersonNames
+from evennia_ai.core.memory.forgetting import PersonNames, without_names
 from evennia_ai.models import PeerEvent, PeerHook, PeerTask
 
 WORKING = "working"
@@ -318,15 +318,7 @@ def forget(assistant: int, person: str, name: PersonNames) -> None:
 
 def _hidden(data: str, name: PersonNames) -> str:
     """JSON without these names; only values are changed, not keys."""
-
-    def hide(value: object) -> object:
-        if isinstance(value, str):
-            return name.hidden(value)
-        if isinstance(value, dict):
-            return {key: hide(each) for key, each in value.items()}
-        return [hide(each) for each in value] if isinstance(value, list) else value
-
-    return json.dumps(hide(json.loads(data)), ensure_ascii=False)
+    return json.dumps(without_names(json.loads(data), name), ensure_ascii=False)
 
 
 def remove_all(assistant: int) -> None:

@@ -1,7 +1,7 @@
 """Removal of a person from texts and history: their turns, names and overheard words.
 
-Names are matched as whole words, as people write them: as they are, in capitals, and with the "s"
-of a German genitive. Other people's words stay, with "somebody" in place of the name.
+Names are matched as whole words, as people write them: as they are, with capital letters, and with
+the "s" of a German genitive. Other people's words stay, with "somebody" in place of the name.
 """
 
 from __future__ import annotations
@@ -85,9 +85,12 @@ class PersonNames:
 
 
 def _forms(name: str) -> Iterator[str]:
-    for form in {name, normalize("NFC", name), normalize("NFD", name)}:
+    is_short = len(name) < _FEWEST_LETTERS
+    # Others write "Tom" of a player who is registered as "tom".
+    written = {name} if is_short else {name, name[0].upper() + name[1:], name.title()}
+    for form in {normalize(kind, each) for each in written for kind in ("NFC", "NFD")} | {name}:
         yield form
-        if len(name) >= _FEWEST_LETTERS:
+        if not is_short:
             yield form.upper()
             if form[-1].isalpha():
                 yield f"{form}s"

@@ -31,6 +31,8 @@ _STRUCK = re.compile(r"(?<![\w~])~~(?=[^\s~])([^~\n]+)(?<=\S)~~(?![\w~])")
 _UNDERLINED = re.compile(r"(?<!\w)(_{1,2})(?=[^\s_])([^_\n]+)(?<=\S)\1(?!\w)")
 _STARRED = re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]+)(?<=\S)\*(?!\*)")
 _LINE_PREFIX = re.compile(r"\A[ \t]*(?:#{1,6}|>)[ \t]+(?=\S)")
+# At an end of a line they are a rule that lost its line break; elsewhere perhaps a censored word.
+_STRAY_RULE = re.compile(rf"(?m)^[ \t]*\*{{3,}}(?=\s)|(?<=[{SENTENCE_ENDS}\"”»*]\s)\*{{3,}}[ \t]*$")
 _BULLET = re.compile(r"[ \t]*[-*+•][ \t]+(?=\S)")
 _BLANKS = re.compile(r"[ \t]+")
 
@@ -128,18 +130,17 @@ def phrase(
 
 
 def plain(
-    text: str, own: Iterable[str] = (), others: Iterable[str] = (), *, keeps_stars: bool = False
+    text: str, own: tuple[str, ...], others: tuple[str, ...], *, keeps_stars: bool = False
 ) -> str:
     """A text without Markdown, stars and other speakers' lines.
 
     Args:
         keeps_stars: leave parts between single stars as they are.
     """
-    names, present = tuple(own), tuple(others)
     before, rounds = "", 0
     while text != before and rounds < MOST_ROUNDS:
         before, rounds = text, rounds + 1
-        text = without_markdown(own_part(text, names, present))
+        text = without_markdown(own_part(text, own, others))
         if not keeps_stars:
             text = _STARRED.sub(r"\1", text)
     return text.strip()
@@ -152,7 +153,7 @@ def without_markdown(text: str) -> str:
     """
     if not _MARKUP.search(text):
         return text.strip()
-    text = _CODE.sub(r"\2", _LINK.sub(r"\1", text))
+    text = _CODE.sub(r"\2", _LINK.sub(r"\1", _STRAY_RULE.sub("", text)))
     text = _UNDERLINED.sub(r"\2", _STRUCK.sub(r"\1", _BOLD.sub(r"\2", text)))
     lines: list[str] = []
     was_item = False
@@ -175,13 +176,12 @@ def _is_rule(line: str) -> bool:
     return len(signs) > 2 and len(set(signs)) == 1 and signs[0] in "-*_"
 
 
-def own_part(text: str, own: Iterable[str], others: Iterable[str]) -> str:
+def own_part(text: str, own: tuple[str, ...], others: tuple[str, ...]) -> str:
     """The speaker's own part of a text: everything before the first line of another speaker.
 
     A label with the speaker's own name is removed. If the text begins with another's line, the
     first part under an own label counts; without one, the name in front is taken as an address.
     """
-    own, others = tuple(own), tuple(others)
     labels = _labels(text, tuple(filter(str.strip, (*own, *others))))
     if not labels:
         return text.strip()

@@ -15,6 +15,7 @@ from evennia_ai.assistant_script import AssistantScript
 from evennia_ai.core.safety.cooling import in_words
 from evennia_ai.core.safety.lockout import State
 from evennia_ai.core.safety.notices import plain
+from evennia_ai.core.typed_objects import GameObject
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.memory import modes
 from evennia_ai.messages.incoming import key_of
@@ -92,7 +93,7 @@ def brief(script: AssistantScript) -> Brief:
     data = Brief(
         key=script.key,
         mood="",
-        location=getattr(script.obj.location, "key", None) if script.obj else None,
+        location=_place_of(script.obj) if script.obj is not None else None,
         enabled=bool(state.read(script, "enabled")),
         emergency_stop=emergency.is_stopped(script),
         state=emergency.state_of(script),
@@ -108,6 +109,13 @@ def brief(script: AssistantScript) -> Brief:
         degraded=[*services.pool().breakers.degraded(), *work.breakers.degraded()],
     )
     return replace(data, mood=_mood(script, data))
+
+
+def _place_of(body: GameObject) -> str | None:
+    # Evennia's contrib `wilderness` keeps no room, but a place in it, where no player is.
+    if body.location is None and body in getattr(body.ndb.wilderness, "itemcoordinates", ()):
+        return "the wilderness"
+    return getattr(body.location, "key", None)
 
 
 def status(script: AssistantScript) -> Result[Status]:

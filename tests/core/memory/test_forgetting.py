@@ -66,9 +66,12 @@ def test_hidden(text: str, hidden: str) -> None:
         ),
         pytest.param("Mira", "Miraは猫が好き。", "somebodyは猫が好き。", id="Latin in Japanese"),
         pytest.param("Mr. T.", "Mr. T. ate", "somebody ate", id="ending with a sign"),
+        pytest.param("tom", "Tom's cat, Toms", "somebody's cat, somebody", id="registered small"),
+        pytest.param("a nervous man", "A nervous man ran", "somebody ran", id="a description"),
+        pytest.param("old bram", "Old Bram ran", "somebody ran", id="two words, registered small"),
     ],
 )
-def test_hidden_where_no_spaces_are_between_words(name: str, text: str, hidden: str) -> None:
+def test_hidden_in_texts_of_many_kinds(name: str, text: str, hidden: str) -> None:
     assert hidden == PersonNames([name]).hidden(text)
 
 

@@ -53,6 +53,10 @@ PROSE = st.lists(PROSE_WORDS, min_size=1, max_size=12).map(" ".join)
         pytest.param("old new", "~~old~~ new", id="struck"),
         pytest.param("quoted", "> quoted", id="a quotation"),
         pytest.param("one\n\ntwo", "one\n---\ntwo", id="a rule"),
+        pytest.param(
+            "one.\ntwo.", "*** one. ***\ntwo. ***", id="rules that lost their line breaks"
+        ),
+        pytest.param("go to *** now, ***", "go to *** now, ***", id="censored words"),
         pytest.param("2 * 3 * 4", "2 * 3 * 4", id="sums"),
         pytest.param("2*3*4 and 5*6*7", "2*3*4 and 5*6*7", id="sums without blanks"),
         pytest.param("snake_case_name", "snake_case_name", id="underscores in a word"),

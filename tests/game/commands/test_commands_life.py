@@ -6,6 +6,7 @@ from typing import Any
 from unittest import mock
 
 from django.test.utils import override_settings
+from evennia.contrib.grid import wilderness
 
 from evennia_ai import operations
 from evennia_ai.commands import AssistantCmdSet
@@ -148,6 +149,18 @@ class TestOverview(LifeTest):
             r"Brass is nowhere and needs a room\.",
         ):
             assert [line for line in lines if re.match(expected, line)], expected
+
+    def test_a_place_in_the_wilderness_is_one_though_it_has_no_room(self) -> None:
+        """The contrib takes the room away while no player is there, and brings it back."""
+        wilderness.create_wilderness()
+        wilderness.enter_wilderness(self.ada)
+        place, self.ada.location = self.ada.location, None
+        assert "nowhere" not in self.assistant("list")
+        assert "where     the wilderness" in self.assistant("status ada")
+        self.ada.location = place
+        self.ada.move_to(self.room1)
+        self.ada.location = None
+        assert "Ada is nowhere and needs a room." in self.assistant("list")
 
     def test_the_row_has_the_whole_name_of_the_model_and_no_address(self) -> None:
         """Names at Ollama have a colon; an address was cut after "http"."""

@@ -81,8 +81,15 @@ class TestWrongly(GameTest):
         whole = self.assistant("config Otto Gray tick_rate")
         assert "tick_rate" in whole
         assert whole == self.assistant("config otto tick_rate")
+        for line, expected in (
+            ("memory off otto", "Otto Gray will remember nothing new about you."),
+            ("forget 3 otto", "Otto Gray has no memory 3 about you."),
+            ("forget everything otto", "Otto Gray forgets nothing."),
+        ):
+            assert expected in self.assistant(line, self.mira)
         self.make("Otto Black")
-        assert self.assistant("status otto").startswith("There is no assistant named otto.")
+        for line in ("status otto", "forget everything otto"):
+            assert self.assistant(line).startswith("There is no assistant named otto.")
 
     def test_every_word_that_is_meant_exists(self) -> None:
         """Some are Evennia's own commands."""

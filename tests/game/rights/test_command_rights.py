@@ -78,7 +78,7 @@ VERBS = {
     "assistant budget": {"raise"},
     "assistant breakers": {"reset"},
     "assistant emergency": {"stop", "clear"},
-    "assistant memory": set(player.VERBS),
+    "assistant memory": {player.CORRECT, *filter(None, player.ALONE)},
     "assistant forget": {"me", "everything"},
     "history": set(history.WORDS),
     "aimemory": set(aimemory.VERBS) - {""},

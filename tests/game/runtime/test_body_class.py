@@ -81,6 +81,13 @@ class TestDefaultBody(BodyTest):
         self.type(self.tom, "whisper ada = are you there?")
         assert (["hello"], 12) == (self.bodies(), self.ada.ndb.heard)
 
+    def test_what_breaks_the_games_hook_is_heard_as_everybody_else_hears_it(self) -> None:
+        """Evennia logs what such a hook raises, and shows the line."""
+        self.ada.ndb.heard = "not a number"
+        with mock.patch.object(logger, "log_trace") as log:
+            self.type(self.tom, "whisper ada = hello")
+        assert (["hello"], 1) == (self.bodies(), log.call_count)
+
     def test_hole_a1_nobody_enters_it(self) -> None:
         """The loose locks of the game's class do not apply to assistants' bodies."""
         golem = self.make("Brick", typeclass=Brickman)[1]
