@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,6 +50,9 @@ def test_calls_by_either_binding() -> None:
         ("GET", "https://maps.example/tasks/a%2F..%2Fb?historyLength=0"),
         ("POST", "https://maps.example/tasks/a%2F..%2Fb:cancel"),
     ] == [(way.method, way.url) for way in ways]
+    shared, below = (replace(card, tenant="grey port") for card in (RPC, PLAIN))
+    assert "grey port" == json.loads(request_of(shared, GET, {}).body or b"")["params"]["tenant"]
+    assert "https://maps.example/grey%20port/message:send" == request_of(below, SEND, sent).url
 
 
 def test_a_task_that_is_done() -> None:
