@@ -23,12 +23,6 @@ _UNMARKED = (
     rf"(?:\A|{_UNQUOTED}assistant\w{{0,12}}|{_WITHIN}(?:commentary|analysis))"
     rf"\s?to=functions\.{_NAME}[a-z\s]{{0,30}}(?=\{{)"
 )
-# A text in which none of these occurs has no such marks.
-SIGNS = re.compile(
-    r"<\||\|>|\uff5cDSML|<start_function_|</?longcat_|</?response>|\[/?THINK\]|think▷"
-    r"|>>>|\Aall\n|\bto=functions|\Aanalysis[A-Z\"]|</?answer>|FINAL RESPONSE\]"
-    r"|<start_of_turn>|\A#{2,4} ?\w+:|\A(?:Thought|Action|Final Answer):"
-)
 # Patterns and what they are replaced with, in this order.
 _DIALECTS = tuple(
     (re.compile(pattern, re.DOTALL), mark)
