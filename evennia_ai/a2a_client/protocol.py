@@ -241,6 +241,8 @@ def _text_of(parts: list[Any]) -> str:
 
 def _texts(parts: list[Any]) -> Iterator[str]:
     for part in parts:
+        if (part.get("metadata") or {}).get("adk_thought"):
+            continue  # agents by google-adk send their model's thoughts, too
         if isinstance(part.get("text"), str):
             yield part["text"]
         elif "data" in part:

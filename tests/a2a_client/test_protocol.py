@@ -32,7 +32,10 @@ DONE = {
     "id": "t1",
     "contextId": "c1",
     "status": {"state": "TASK_STATE_COMPLETED", "message": {"parts": [{"text": "Bye."}]}},
-    "artifacts": [{"parts": [{"text": "North."}, {"data": {"x": 1}}, {"raw": "AA=="}]}],
+    "artifacts": [
+        {"parts": [{"text": "North."}, {"data": {"x": 1}}, {"raw": "AA=="}]},
+        {"parts": [{"text": "Hm, where?", "metadata": {"adk_thought": True}}]},
+    ],
     "metadata": {"usage": {"total_tokens": 12.0}},
 }
 
@@ -56,7 +59,7 @@ def test_calls_by_either_binding() -> None:
 
 
 def test_a_task_that_is_done() -> None:
-    """Artifacts count before the status message; a file is named but not shown."""
+    """Artifacts count before the status message; a file is named, and a thought is left out."""
     for card, answer in ((RPC, {"result": {"task": DONE}}), (PLAIN, {"task": DONE}), (PLAIN, DONE)):
         standing = read_standing(card, answer)
         assert ("t1", "c1", "completed") == (standing.task, standing.context, standing.state)
