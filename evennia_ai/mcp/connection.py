@@ -204,7 +204,8 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
             # Newer versions of the protocol send changes to subscribers only; older ones send a
             # notification to everybody, which `on_message` gets.
             changes = getattr(client.server_capabilities.tools, "list_changed", False)
-            if changes and client.protocol_version in _modern_versions():
+            versions = importlib.import_module("mcp_types.version")
+            if changes and client.protocol_version in versions.MODERN_PROTOCOL_VERSIONS:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
                 stack.callback(tasks.cancel_scope.cancel)
                 tasks.start_soon(_listen, client, connection)
@@ -218,10 +219,6 @@ def _load_sdk() -> Any:
     # Without a handler Python prints its warnings to stderr; we log one line of our own instead.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     return sdk
-
-
-def _modern_versions() -> Any:
-    return importlib.import_module("mcp_types.version").MODERN_PROTOCOL_VERSIONS
 
 
 async def _listen(client: Client, connection: Connection) -> None:

@@ -114,11 +114,7 @@ def client_address(request: Request) -> str:
 
 
 def allowing_origin(request: Request, send: Send, methods: str) -> Send:
-    """Add the CORS headers that let scripts of the request's web page send it and read the answer.
-
-    Args:
-        methods: those that are served, with commas between.
-    """
+    """Add the CORS headers that let scripts of a web page send its request and read the answer."""
     headers = {
         "access-control-allow-origin": request.headers.get("origin", ""),
         "access-control-allow-methods": methods,
