@@ -24,7 +24,7 @@ _UNMARKED = (
     rf"\s?to=functions\.{_NAME}[a-z\s]{{0,30}}(?=\{{)"
 )
 # Patterns and what they are replaced with, in this order.
-_DIALECTS = tuple(
+DIALECTS = tuple(
     (re.compile(pattern, re.DOTALL), mark)
     for pattern, mark in (
         # The beginning of a turn, which is part of the prompt.
@@ -73,10 +73,3 @@ _DIALECTS = tuple(
         (r"</?(?:response|answer)>|\[END FINAL RESPONSE\]", " "),
     )
 )
-
-
-def in_known_marks(text: str) -> str:
-    """A text of a model with the marks of all dialects rewritten."""
-    for pattern, mark in _DIALECTS:
-        text = pattern.sub(mark, text)
-    return text
