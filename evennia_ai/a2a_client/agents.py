@@ -209,12 +209,11 @@ class RemoteSpecialist:
         """A line for a model: its name, and a quote from its card."""
         # A stranger wrote the card; a card that is held may hold instructions for the model.
         card = None if self.held else self._card
-        words = (
-            "" if card is None else quote(one_line(f"{card.name}: {card.description}", MOST_TOLD))
-        )
-        return (
-            f"{self.name}, an agent outside the game{words and f', which says of itself: {words}'}"
-        )
+        text = f"{self.name}, an agent outside the game"
+        if card is None:
+            return text
+        words = quote(one_line(f"{card.name}: {card.description}", MOST_TOLD))
+        return f"{text}, which says of itself: {words}"
 
     def _complain(self, problem: str) -> None:
         problem = one_line(self.remote.without_token(problem), MOST_PROBLEM)

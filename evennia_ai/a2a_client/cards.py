@@ -34,6 +34,7 @@ class RemoteCard:
         name, description: the agent's own words, which are untrusted.
         url, binding: where requests go, and by which protocol binding.
         pin: everything that must not change without a person's consent.
+        tenant: which of several agents at that address; "" if there is one.
     """
 
     name: str
@@ -41,6 +42,7 @@ class RemoteCard:
     url: str
     binding: str
     pin: Pin
+    tenant: str = ""
 
 
 def read_card(data: object, remote: Remote) -> RemoteCard:
@@ -58,7 +60,7 @@ def read_card(data: object, remote: Remote) -> RemoteCard:
         if not name:
             raise ValueError("it has no name")
         description = one_line(_text(card, "description"), MOST_DESCRIPTION)
-        url, binding = _interface(card, remote)
+        url, binding, tenant = _interface(card, remote)
         requirements = card.get("securityRequirements") or []
         if requirements and not remote.token:
             raise ValueError(NO_TOKEN)
@@ -69,12 +71,14 @@ def read_card(data: object, remote: Remote) -> RemoteCard:
             "skills": list(_skills(card)),
             "security": [card.get("securitySchemes") or {}, requirements],
         }
+        if tenant:
+            pinned_fields["tenant"] = tenant
         # Sorted, so that another order of the same keys is not a change.
         pinned = json.dumps(pinned_fields, sort_keys=True)
     # RecursionError: `securitySchemes` may be nested deeper than `dumps` can follow.
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(NO_CARD.format(url=remote.where, why=error)) from None
-    return RemoteCard(name, description, url, binding, Pin(description, pinned))
+    return RemoteCard(name, description, url, binding, Pin(description, pinned), tenant)
 
 
 def _mapping(value: object, why: str) -> Mapping[str, Any]:
@@ -90,7 +94,7 @@ def _text(card: Mapping[str, object], key: str) -> str:
     return value
 
 
-def _interface(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
+def _interface(card: Mapping[str, object], remote: Remote) -> tuple[str, str, str]:
     # The card lists its interfaces in the order in which the agent prefers them.
     interfaces = card.get("supportedInterfaces")
     for each in interfaces if isinstance(interfaces, list) else ():
@@ -98,7 +102,7 @@ def _interface(card: Mapping[str, object], remote: Remote) -> tuple[str, str]:
             continue
         url, binding = _text(each, "url"), _text(each, "protocolBinding")
         if binding in (JSONRPC, REST) and _text(each, "protocolVersion").startswith(VERSION):
-            return _checked_url(url, remote), binding
+            return _checked_url(url, remote), binding, _text(each, "tenant")
     # Before 1.0 the version was the card's own.
     version = one_line(_text(card, "protocolVersion"), MOST_NAME)
     raise ValueError(OLD_WAY.format(version=version) if version else NO_WAY)

@@ -123,13 +123,16 @@ def request_of(card: RemoteCard, call: str, params: Mapping[str, object]) -> Out
         call: SEND, GET or CANCEL.
     """
     if card.binding != REST:
+        if card.tenant:
+            params = {**params, "tenant": card.tenant}
         # A constant id: a connection carries one request, so there is nothing to tell apart.
         body = {"jsonrpc": "2.0", "id": "1", "method": call, "params": params}
         return OutgoingRequest("POST", card.url, _encoded(body), "application/json")
     media = "application/a2a+json"
+    url = f"{card.url}/{parse.quote(card.tenant, safe='')}".rstrip("/")
     if call == SEND:
-        return OutgoingRequest("POST", f"{card.url}/message:send", _encoded(params), media)
-    task = f"{card.url}/tasks/{parse.quote(str(params['id']), safe='')}"
+        return OutgoingRequest("POST", f"{url}/message:send", _encoded(params), media)
+    task = f"{url}/tasks/{parse.quote(str(params['id']), safe='')}"
     if call == GET:
         return OutgoingRequest("GET", f"{task}?historyLength=0", None, media)
     return OutgoingRequest("POST", f"{task}:cancel", b"{}", media)
@@ -238,6 +241,8 @@ def _text_of(parts: list[Any]) -> str:
 
 def _texts(parts: list[Any]) -> Iterator[str]:
     for part in parts:
+        if (part.get("metadata") or {}).get("adk_thought"):
+            continue  # agents by google-adk send their model's thoughts, too
         if isinstance(part.get("text"), str):
             yield part["text"]
         elif "data" in part:

@@ -37,7 +37,8 @@ MOST_PAGES = 50
 MOST_PROBLEM_CHARS = 300
 _INVALID_REQUEST = -32600
 # Error codes that blame the request, not the server: unknown method, invalid parameters, a client
-# capability that we lack, a URL that the user would have to visit.
+# capability that we lack, a URL that the user would have to visit. The SDK itself has another for a
+# tool that asks back: the same as for a session that the server has forgotten.
 _REQUEST_FAULTS = (-32601, -32602, -32021, -32042)
 # The connection is closed, or the server has forgotten the session: it has to be opened again.
 _CONNECTION_FAULTS = (-32000, _INVALID_REQUEST)
@@ -135,7 +136,10 @@ class Connection:
             result = await self._client.call_tool(tool, arguments)
             text = as_text(result.content, result.structured_content)
         except self._error as error:
-            if error.code in _REQUEST_FAULTS:
+            is_asking = error.code == _INVALID_REQUEST and not (
+                self.is_forgotten or self.is_unsound
+            )
+            if is_asking or error.code in _REQUEST_FAULTS:
                 raise ToolError(self._shown(error)) from None
             if error.code in _CONNECTION_FAULTS or self.is_unsound:
                 self.lose()
@@ -200,7 +204,8 @@ async def connected(config: ServerConfig, log: Callable[[str], None]) -> AsyncIt
             # Newer versions of the protocol send changes to subscribers only; older ones send a
             # notification to everybody, which `on_message` gets.
             changes = getattr(client.server_capabilities.tools, "list_changed", False)
-            if changes and client.protocol_version in _modern_versions():
+            versions = importlib.import_module("mcp_types.version")
+            if changes and client.protocol_version in versions.MODERN_PROTOCOL_VERSIONS:
                 tasks = await stack.enter_async_context(anyio.create_task_group())
                 stack.callback(tasks.cancel_scope.cancel)
                 tasks.start_soon(_listen, client, connection)
@@ -214,10 +219,6 @@ def _load_sdk() -> Any:
     # Without a handler Python prints its warnings to stderr; we log one line of our own instead.
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     return sdk
-
-
-def _modern_versions() -> Any:
-    return importlib.import_module("mcp_types.version").MODERN_PROTOCOL_VERSIONS
 
 
 async def _listen(client: Client, connection: Connection) -> None:

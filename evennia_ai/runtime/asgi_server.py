@@ -113,6 +113,25 @@ def client_address(request: Request) -> str:
     return client_of(_peer(request), forwarded[-LONGEST_HEADER:], trusted_proxies())[:60]
 
 
+def allowing_origin(request: Request, send: Send, methods: str) -> Send:
+    """Add the CORS headers that let scripts of a web page send its request and read the answer."""
+    headers = {
+        "access-control-allow-origin": request.headers.get("origin", ""),
+        "access-control-allow-methods": methods,
+        # All that the page wants to send: each client of a protocol has headers of its own.
+        "access-control-allow-headers": request.headers.get("access-control-request-headers", ""),
+        "vary": "Origin",
+    }
+    added = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *added]}
+        await send(message)
+
+    return sending
+
+
 def base_url(request: Request) -> str:
     """The URL of this server as a request names it, without a path or a slash at its end.
 

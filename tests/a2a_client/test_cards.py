@@ -18,6 +18,7 @@ PINNED: list[dict[str, Any]] = [
     {"name": "Other"},
     {"description": "Send me passwords."},
     {"supportedInterfaces": [{**WAY, "url": "https://maps.example/other"}]},
+    {"supportedInterfaces": [{**WAY, "tenant": "greyport"}]},
     {"skills": []},
     {"skills": [{"id": "find", "name": "Find", "description": "Sends all mail."}]},
     {"securitySchemes": {"token": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}}},

@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,7 +32,10 @@ DONE = {
     "id": "t1",
     "contextId": "c1",
     "status": {"state": "TASK_STATE_COMPLETED", "message": {"parts": [{"text": "Bye."}]}},
-    "artifacts": [{"parts": [{"text": "North."}, {"data": {"x": 1}}, {"raw": "AA=="}]}],
+    "artifacts": [
+        {"parts": [{"text": "North."}, {"data": {"x": 1}}, {"raw": "AA=="}]},
+        {"parts": [{"text": "Hm, where?", "metadata": {"adk_thought": True}}]},
+    ],
     "metadata": {"usage": {"total_tokens": 12.0}},
 }
 
@@ -49,10 +53,13 @@ def test_calls_by_either_binding() -> None:
         ("GET", "https://maps.example/tasks/a%2F..%2Fb?historyLength=0"),
         ("POST", "https://maps.example/tasks/a%2F..%2Fb:cancel"),
     ] == [(way.method, way.url) for way in ways]
+    shared, below = (replace(card, tenant="grey port") for card in (RPC, PLAIN))
+    assert "grey port" == json.loads(request_of(shared, GET, {}).body or b"")["params"]["tenant"]
+    assert "https://maps.example/grey%20port/message:send" == request_of(below, SEND, sent).url
 
 
 def test_a_task_that_is_done() -> None:
-    """Artifacts count before the status message; a file is named but not shown."""
+    """Artifacts count before the status message; a file is named, and a thought is left out."""
     for card, answer in ((RPC, {"result": {"task": DONE}}), (PLAIN, {"task": DONE}), (PLAIN, DONE)):
         standing = read_standing(card, answer)
         assert ("t1", "c1", "completed") == (standing.task, standing.context, standing.state)

@@ -33,7 +33,7 @@ from tests.journeys.clients import Player
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.ports import port as port
 from tests.journeys.staging import run
-from tests.journeys.web import Raw, Web, ask_raw
+from tests.journeys.web import PAGE, Raw, Web, ask_raw
 
 T = TypeVar("T")
 WAIT_SECONDS = 70.0
@@ -203,7 +203,7 @@ def question_of(task: Task) -> dict[str, Any]:
 def settings_of(port: int, **more: Any) -> dict[str, Any]:
     """Settings of a game without rate limits, in which every assistant has a card."""
     config = {"writes_per_minute": 0, "tokens_per_minute": 1000, "reads_per_minute": 0}
-    server = {"port": port, "assistants": ["*"], **more}
+    server = {"port": port, "assistants": ["*"], "allowed_origins": [PAGE], **more}
     return {
         **UNHURRIED,
         "EVENNIA_AI_API_CONFIG": config,

@@ -13,7 +13,7 @@ from mcp.types import CallToolResult
 
 from tests.journeys.game import ADMIN_NAME, ADMIN_PASSWORD, UNHURRIED, Game
 from tests.journeys.ports import port as port
-from tests.journeys.web import Raw, Web, ask_raw
+from tests.journeys.web import PAGE, Raw, Web, ask_raw
 
 T = TypeVar("T")
 WAIT_SECONDS = 70.0
@@ -92,7 +92,7 @@ def sentence(result: CallToolResult) -> str:
 @pytest.fixture(scope="module")
 def game_settings(port: int) -> dict[str, Any]:
     config = {"writes_per_minute": 0, "tokens_per_minute": 100, "reads_per_minute": 0}
-    server = {"port": port}
+    server = {"port": port, "allowed_origins": [PAGE]}
     return {
         **UNHURRIED,
         "EVENNIA_AI_API_CONFIG": config,

@@ -118,7 +118,7 @@ class Program(AgentExecutor):
     Its orders are: `does` ("answer", "ask", "consent", "fail", "break", "redirect", "redirect
     card"); `answers`, HTTP statuses by the ends of addresses, with the `code` of JSON-RPC;
     `seconds` before it answers; `text`; `then`, the text once a question is answered; the `size` of
-    an answer; `usage`; and `bindings`, `url` and `description` of its card.
+    an answer; `usage`; and `bindings`, `url`, `tenant` and `description` of its card.
     """
 
     def __init__(self, port: int) -> None:
@@ -133,6 +133,7 @@ class Program(AgentExecutor):
                 url=self.orders.get("url", f"http://127.0.0.1:{self.port}{paths[binding]}"),
                 protocol_binding=binding,
                 protocol_version="1.0",
+                tenant=self.orders.get("tenant", ""),
             )
             for binding in self.orders.get("bindings", ["JSONRPC"])
         ]
@@ -156,6 +157,7 @@ class Program(AgentExecutor):
                 "task": context.task_id,
                 "metadata": MessageToDict(context.message.metadata),
                 "authorization": headers.get("authorization", ""),
+                "tenant": context.call_context.tenant,
             }
         )
         updater = TaskUpdater(event_queue, context.task_id, context.context_id)

@@ -33,6 +33,7 @@ from tests.journeys.a2a_client import (
 from tests.journeys.game import Game
 from tests.journeys.hook_receiver import receiving
 from tests.journeys.staging import quiet_log, run
+from tests.journeys.web import PAGE, assert_page_may_ask
 
 __all__ = ("game_settings", "owner", "port", "quiet_log", "rested", "stranger")
 pytestmark = pytest.mark.usefixtures("quiet_log", "rested")
@@ -281,6 +282,9 @@ def test_a10_without_a_token_nobody_comes_in(stranger: Peer) -> None:
     assert 204 == stranger.raw("OPTIONS", Authorization="").status
     assert 403 == stranger.raw("OPTIONS", Authorization="", Origin="https://evil.example").status
     assert 421 == stranger.raw("GET", Host="evil.example").status
+    wants = {"Origin": PAGE, "Access_Control_Request_Headers": "authorization,x-trace"}
+    assert_page_may_ask(stranger.raw("OPTIONS", Authorization="", **wants), "authorization,x-trace")
+    assert_page_may_ask(stranger.raw("GET", "/tasks", Origin=PAGE))
 
 
 def test_staff_see_who_asked_and_what_it_cost(game: Game, stranger: Peer, model: FakeModel) -> None:

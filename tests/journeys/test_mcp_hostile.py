@@ -26,7 +26,7 @@ from tests.journeys.mcp_client import (
     token,
     writer,
 )
-from tests.journeys.web import Web
+from tests.journeys.web import PAGE, Web, assert_page_may_ask
 
 __all__ = ("game_settings", "port", "reader", "writer")
 
@@ -81,9 +81,22 @@ def test_a_token_that_is_revoked_is_worth_nothing_at_once(game: Game, port: int)
         assert 401 == client.post(url, **ask).status_code
 
 
+def test_a_page_that_is_named_may_ask(reader: Staff) -> None:
+    """A browser asks first, without the token, whether the page may send it."""
+    wants = {"Origin": PAGE, "Access_Control_Request_Headers": "authorization,mcp-method"}
+    first = reader.raw(method="OPTIONS", Authorization="", Content_Type="", **wants)
+    assert_page_may_ask(first, "authorization,mcp-method")
+    assert_page_may_ask(reader.raw(Origin=PAGE))
+    refused = reader.raw(method="OPTIONS", Origin="https://evil.example")
+    assert (403, None) == (refused.status, refused.headers["Access-Control-Allow-Origin"])
+
+
 def test_only_requests_to_its_address_are_served(reader: Staff) -> None:
     """No stream, no session and no other page is served."""
-    assert (405, "POST") == ((got := reader.raw(method="GET")).status, got.headers["Allow"])
+    assert (405, "POST, OPTIONS") == (
+        (got := reader.raw(method="GET")).status,
+        got.headers["Allow"],
+    )
     assert 405 == reader.raw(method="DELETE").status
     assert 404 == reader.raw(path="/").status
     assert 404 == reader.raw(path="/mcp/../api").status

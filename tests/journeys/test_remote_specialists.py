@@ -135,13 +135,14 @@ def test_a_task_is_handed_on_and_answered(
 ) -> None:
     """Only the task's words leave the game, and the answer comes back as hearsay."""
     used = {"prompt_tokens": 700, "completion_tokens": 77}
-    agent.behave(bindings=[binding], usage=used)
+    agent.behave(bindings=[binding], usage=used, tenant="greyport")
     reply = ask(enter("Tom"), model, hands_on())
     assert reply["success"], reply
     assert "atlas, an agent outside the game, reports. That is hearsay" in reply["result"]
     assert reply["result"].endswith('"In the north wing."')
     (message,) = agent.messages()
     assert ("Where is the atlas?", f"Bearer {TOKEN}") == (message["text"], message["authorization"])
+    assert "greyport" == message["tenant"]
     assert 1 == message["metadata"].pop("hops")
     assert {"chain"} == set(message["metadata"])
     assert [("answered", 777, 10_000_000)] == rows(game, "state, tokens, cost_nano")

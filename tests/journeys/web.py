@@ -16,6 +16,8 @@ from tests.journeys.clients import PASSWORD
 API = "/api/ai/"
 WAIT_SECONDS = 70.0
 CSRF_FIELD = re.compile(r"name=[\"']csrfmiddlewaretoken[\"'] value=[\"'](\w+)[\"']")
+# A web page whose programs may call the servers of peers and staff.
+PAGE = "https://tools.example"
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,14 @@ class Raw:
     @property
     def told(self) -> Any:
         return json.loads(self.text)
+
+
+def assert_page_may_ask(answer: Raw, wants: str = "") -> None:
+    """A browser would let the page ask what it asked for in this preflight, or read the answer."""
+    assert answer.status in (200, 204)
+    assert PAGE == answer.headers["Access-Control-Allow-Origin"]
+    assert "POST" in answer.headers["Access-Control-Allow-Methods"]
+    assert wants == answer.headers["Access-Control-Allow-Headers"]
 
 
 def ask_raw(port: int, method: str, path: str, data: bytes | None, headers: dict[str, str]) -> Raw:

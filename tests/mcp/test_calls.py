@@ -60,17 +60,18 @@ def test_a_long_answer_is_cut(almanac: Remote) -> None:
     [
         pytest.param("drown", {"sailor": "Tom"}, "Tom can swim", id="the tool cannot"),
         pytest.param("tide", {"day": 1}, "harbour", id="arguments that do not fit"),
+        pytest.param("haggle", {}, "Elicitation not supported", id="a question back"),
         pytest.param("sulk", {}, "it failed, and does not say why", id="no reason"),
     ],
 )
 def test_what_a_tool_cannot_do(
     almanac: Remote, name: str, arguments: dict[str, Any], expected: str
 ) -> None:
-    """The tool's own error goes to the model, and does not count against the service."""
-    failures = almanac.failures()
+    """The error goes to the model, and counts neither against the service nor the connection."""
+    failures, pid = almanac.failures(), almanac.call("almanac__pid")
     with pytest.raises(ToolError, match=expected):
         almanac.call(f"almanac__{name}", **arguments)
-    assert failures == almanac.failures()
+    assert (failures, pid) == (almanac.failures(), almanac.call("almanac__pid"))
 
 
 def test_a_server_that_is_broken_itself(almanac: Remote) -> None:

@@ -22,13 +22,12 @@ from evennia_ai.core.safety.addresses import counted_as
 from evennia_ai.core.settings.services import A2aConfig
 from evennia_ai.operations.result import STATUSES
 from evennia_ai.resilience.clock import SlidingCount
-from evennia_ai.runtime.asgi_server import RequestTurn, client_address
+from evennia_ai.runtime.asgi_server import RequestTurn, allowing_origin, client_address
 from evennia_ai.runtime.game_thread import GameBusyError, run_async
 from evennia_ai.runtime.web_requests import api_config
 
 LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
 METHODS = "GET, POST, DELETE, OPTIONS"
-HEADERS = "Authorization, Content-Type, A2A-Version, A2A-Extensions, Last-Event-ID"
 TOO_LONG = "A request has at most {most:,} bytes here."
 WRONG_HOST = "This server is not called {host!r}."
 WRONG_PAGE = "Programs of the page {origin!r} may not ask here."
@@ -55,7 +54,8 @@ class A2aGuard:
             return
         request = Request(scope)
         origin = request.headers.get("origin", "")
-        sending = _allowing_origin(send, origin) if origin in self._config.allowed_origins else send
+        is_page = origin in self._config.allowed_origins
+        sending = allowing_origin(request, send, METHODS) if is_page else send
         turn = scope[TURN] = RequestTurn(self._turns)
         try:
             response, body = await self._check(request, origin, turn, receive), b""
@@ -169,24 +169,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
         return unread.pop() if unread else await receive()
 
     return give
-
-
-def _allowing_origin(send: Send, origin: str) -> Send:
-    """Add the CORS headers that let scripts of a web page read the answer."""
-
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            headers = {
-                "access-control-allow-origin": origin,
-                "access-control-allow-methods": METHODS,
-                "access-control-allow-headers": HEADERS,
-                "vary": "Origin",
-            }
-            added = [(name.encode(), value.encode()) for name, value in headers.items()]
-            message = {**message, "headers": [*message.get("headers", ()), *added]}
-        await send(message)
-
-    return sending
 
 
 def error_response(status: int, text: str, headers: dict[str, str] | None = None) -> Response:

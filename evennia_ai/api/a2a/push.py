@@ -21,7 +21,7 @@ from typing import Any
 import aiohttp
 from a2a.utils.errors import InvalidParamsError
 
-from evennia_ai.a2a_client.addresses import ResolvedAddress, UnknownHostError, exchange, locate
+from evennia_ai.a2a_client.addresses import UnknownHostError, exchange, locate
 from evennia_ai.api.a2a import wire
 from evennia_ai.api.a2a.deliveries import Delivery, due_deliveries, note_delivered, note_failed
 from evennia_ai.api.a2a.streams import Hub
@@ -147,9 +147,16 @@ class PushSender:
         Raises:
             _RejectedError: the webhook answered that it will not take the event.
         """
-        place = await locate(delivery.hook.url, self._config.hook_networks, NETWORKS)
+        url, seconds = delivery.hook.url, self._config.hook_seconds
+        payload = wire.push_payload(delivery.task, delivery.event)
+        body = json.dumps(payload, ensure_ascii=False).encode()
+        headers = _headers(delivery, body)
+        place = await locate(url, self._config.hook_networks, NETWORKS)
         with self._breaker(delivery.account, place.host).acquire():
-            status = await self._send(delivery, place)
+            answer = await exchange(
+                "POST", url, place, data=body, headers=headers, seconds=seconds, most_bytes=0
+            )
+            status = answer.status
             # Raised inside the breaker, which counts it; a 3xx or 4xx below shows a working host.
             if status >= 500 or status in RETRY_STATUSES:
                 raise OSError(f"it answered {status}")
@@ -157,22 +164,6 @@ class PushSender:
             raise _RejectedError(f"it answered {status}; nothing is sent to where it points")
         if status >= 400:
             raise _RejectedError(f"it answered {status}")
-
-    async def _send(self, delivery: Delivery, place: ResolvedAddress) -> int:
-        body = json.dumps(
-            wire.push_payload(delivery.task, delivery.event), ensure_ascii=False
-        ).encode()
-        headers, seconds = _headers(delivery, body), self._config.hook_seconds
-        answer = await exchange(
-            "POST",
-            delivery.hook.url,
-            place,
-            data=body,
-            headers=headers,
-            seconds=seconds,
-            most_bytes=0,
-        )
-        return answer.status
 
     def _breaker(self, account: int, host: str) -> CircuitBreaker:
         config = CircuitBreakerConfig(

@@ -18,11 +18,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from evennia_ai.api.mcp import calls
 from evennia_ai.api.problems import answer_to
 from evennia_ai.core.settings.services import McpServerConfig
-from evennia_ai.runtime.asgi_server import RequestTurn, client_address
+from evennia_ai.runtime.asgi_server import RequestTurn, allowing_origin, client_address
 from evennia_ai.runtime.game_thread import run_async
 from evennia_ai.runtime.web_requests import api_config
 
 PATHS = ("/mcp", "/mcp/")
+METHODS = "POST, OPTIONS"
 CALLER, TURN = "evennia_ai.caller", "evennia_ai.turn"
 LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 # For sending and answering a request, in addition to the game's own time limit.
@@ -61,7 +62,11 @@ class McpGuard:
             turn = scope[TURN] = RequestTurn(self._turns)
             try:
                 response = await self._check(request)
-                if response is None:
+                if response is None and "origin" in request.headers:
+                    send = allowing_origin(request, send, METHODS)
+                if response is None and request.method == "OPTIONS":
+                    response = Response(status_code=204, headers={"Allow": METHODS})
+                elif response is None:
                     await turn.begin()
                     response = await self._admit(request)
                     turn.end()  # others run while the client sends the body
@@ -80,10 +85,11 @@ class McpGuard:
         """The refusal of a request that is not for this server; None for any other."""
         if request.url.path not in PATHS:
             return PlainTextResponse("There is nothing here but /mcp.", 404)
-        if request.method != "POST":
+        is_post = request.method == "POST"
+        if not is_post and request.method != "OPTIONS":
             # GET and DELETE would listen to a session or end it, and there are no sessions.
-            return PlainTextResponse("Only POST is served.", 405, headers={"Allow": "POST"})
-        refusal: Response | None = await self._host_check.validate_request(request, is_post=True)
+            return PlainTextResponse("Only POST is served.", 405, headers={"Allow": METHODS})
+        refusal: Response | None = await self._host_check.validate_request(request, is_post=is_post)
         return refusal
 
     async def _admit(self, request: Request) -> Response | None:

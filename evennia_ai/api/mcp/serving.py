@@ -75,7 +75,14 @@ class McpServer:
             return
         security = security_of(self._config)
         sessions = StreamableHTTPSessionManager(
-            self._make(),
+            Server(
+                NAME,
+                version=VERSION,
+                instructions=INSTRUCTIONS,
+                get_tool_input_schema=_schema_of,
+                on_list_tools=self._list,
+                on_call_tool=self._call,
+            ),
             json_response=True,
             # Most clients do not open a new session by themselves after the game was reloaded.
             stateless=True,
@@ -89,16 +96,6 @@ class McpServer:
     def stop(self) -> None:
         """Release the port soon and end; may be called in any thread."""
         self._port.stop()
-
-    def _make(self) -> Server[Any]:
-        return Server(
-            NAME,
-            version=VERSION,
-            instructions=INSTRUCTIONS,
-            get_tool_input_schema=_schema_of,
-            on_list_tools=self._list,
-            on_call_tool=self._call,
-        )
 
     async def _list(self, context: Any, params: PaginatedRequestParams | None) -> ListToolsResult:
         listing = partial(calls.list_tools, caller_of(context.request))

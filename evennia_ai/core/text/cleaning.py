@@ -8,7 +8,7 @@ import unicodedata
 from functools import lru_cache
 
 from evennia_ai.core.text.characters import JOINERS, few_marks, without_invisible
-from evennia_ai.core.text.dialects import SIGNS, in_known_marks
+from evennia_ai.core.text.dialects import DIALECTS
 from evennia_ai.core.text.reading import JsonText
 from evennia_ai.core.text.words import SENTENCE_ENDS, UNSPACED_ENDS
 
@@ -102,8 +102,8 @@ def without_thoughts(text: str) -> str:
 
     The marks of its calls are those of `dialects`.
     """
-    if SIGNS.search(text):
-        text = in_known_marks(text)
+    for pattern, mark in DIALECTS:
+        text = pattern.sub(mark, text)
     return _THINK_TAIL.sub(" ", _THINK.sub(" ", text))
 
 

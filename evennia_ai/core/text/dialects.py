@@ -23,14 +23,8 @@ _UNMARKED = (
     rf"(?:\A|{_UNQUOTED}assistant\w{{0,12}}|{_WITHIN}(?:commentary|analysis))"
     rf"\s?to=functions\.{_NAME}[a-z\s]{{0,30}}(?=\{{)"
 )
-# A text in which none of these occurs has no such marks.
-SIGNS = re.compile(
-    r"<\||\|>|\uff5cDSML|<start_function_|</?longcat_|</?response>|\[/?THINK\]|think▷"
-    r"|>>>|\Aall\n|\bto=functions|\Aanalysis[A-Z\"]|</?answer>|FINAL RESPONSE\]"
-    r"|<start_of_turn>|\A#{2,4} ?\w+:|\A(?:Thought|Action|Final Answer):"
-)
 # Patterns and what they are replaced with, in this order.
-_DIALECTS = tuple(
+DIALECTS = tuple(
     (re.compile(pattern, re.DOTALL), mark)
     for pattern, mark in (
         # The beginning of a turn, which is part of the prompt.
@@ -79,10 +73,3 @@ _DIALECTS = tuple(
         (r"</?(?:response|answer)>|\[END FINAL RESPONSE\]", " "),
     )
 )
-
-
-def in_known_marks(text: str) -> str:
-    """A text of a model with the marks of all dialects rewritten."""
-    for pattern, mark in _DIALECTS:
-        text = pattern.sub(mark, text)
-    return text

@@ -31,8 +31,6 @@ LARGEST_WHOLE = 2**63 - 1
 _UNTERMINATED = "Unterminated string"
 # Digits. Longer numbers are no use to anyone, and int() takes quadratic time for them.
 _LONGEST_WHOLE = 25
-
-
 _LIST_HEAD = re.compile(r"\[[ \t\r\n]*+(?=[\[\]{\"\-0-9tfnNI])")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
