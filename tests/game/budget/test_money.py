@@ -296,18 +296,23 @@ class TestAttempts(MoneyTest):
         assert expected == self.states()
 
     def test_hole_d24_what_was_refused_costs_nothing(self) -> None:
-        for error in (ModelStatusError(429, "slow"), ModelConnectionError("nobody there")):
+        busy = [ModelStatusError(status, "slow") for status in (429, 503, 529)]
+        for error in (*busy, ModelConnectionError("nobody there")):
             with self.subTest(error=str(error)):
                 ModelCall.objects.all().delete()
                 self.whisper(error, error)
                 self.advance(2)
                 assert [("settled", self.SCRIPTED)] == self.states()
 
-    def test_hole_d24_a_gateway_that_gave_up_may_have_cost(self) -> None:
-        """The model behind it may have answered."""
-        self.whisper(ModelStatusError(504, "late"), ModelStatusError(504, "late"))
+    def test_hole_d24_a_service_that_broke_down_may_have_cost(self) -> None:
+        """The model may have answered before; each attempt counts with all that was reserved."""
+        self.whisper(ModelStatusError(500, "broken"), ModelStatusError(504, "late"))
         self.advance(2)
-        assert ["cut_off", "cut_off", "settled"] == [call.state for call in self.rows()]
+        first, second, last = self.rows()
+        assert ["cut_off", "cut_off", "settled"] == [first.state, second.state, last.state]
+        assert first.completion_tokens == first.estimated_completion_tokens > 0
+        counted = sum(row.prompt_tokens + row.completion_tokens for row in (first, second, last))
+        assert counted == self.total_of(self.tom)
 
     def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:
         """The first attempt used up the cap, so the fallback is not asked."""
