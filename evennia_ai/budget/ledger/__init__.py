@@ -24,6 +24,7 @@ from evennia_ai.budget.ledger.reservations import (
     CostEstimate,
     Reservation,
     bench,
+    cost_cap_of,
 )
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.budget import CapStanding
@@ -47,6 +48,7 @@ __all__ = [
     "check_priced",
     "check_settings",
     "config_for",
+    "cost_cap_of",
     "game",
     "grant",
     "is_shared",
@@ -60,6 +62,7 @@ __all__ = [
     "store",
     "take_back",
     "today_of",
+    "unpriced_text",
 ]
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from evennia_ai.budget.ledger import place
 from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, accounts_of
 from evennia_ai.core.safety.prices import Price, cost_of
+from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
 
 # A call counts as overdue this long after its deadline. See docs/decisions/0238.
@@ -67,6 +68,11 @@ def with_bench(billing: BillingContext) -> BillingContext:
     if not _IS_BENCH.get():
         return billing
     return BillingContext("", "", billing.purpose, billing.is_share, is_bench=True)
+
+
+def cost_cap_of(config: BudgetConfig) -> str:
+    """The path of a cap on money that applies to a call that is made now, or ""."""
+    return config.cost_cap_on_bench if _IS_BENCH.get() else config.cost_cap
 
 
 @dataclass(frozen=True)

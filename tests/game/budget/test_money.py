@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
 
@@ -15,6 +16,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.scripted import ScriptedModel
+from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.operations.monitoring.status import status
@@ -324,6 +326,22 @@ class TestAttempts(MoneyTest):
         ]
         assert [] == self.counted.bodies
         assert self.total_of(self.tom) <= 5_000
+
+    @override_settings(
+        EVENNIA_AI_FALLBACK_MODELS=["unpriced", "scripted"],
+        EVENNIA_AI_PRICES={"big": {"input": 1, "output": 1}},
+        EVENNIA_AI_BUDGET_CONFIG=capped(cost_per_day=1),
+    )
+    def test_a_fallback_without_a_price_is_left_out(self) -> None:
+        """The others are asked, and staff hear of it once."""
+        self.ada_script.work.drop_cached_settings()
+        with mock.patch.object(outgoing, "alert_staff") as alert:
+            for _ in range(2):
+                self.whisper(b"{}")
+        assert [("cut_off", self.BIG), ("settled", self.SCRIPTED)] * 2 == self.states()
+        ((line,),) = (call.args for call in alert.call_args_list)
+        assert "left out" in line
+        assert "'custom/unpriced'" in line
 
 
 OTHER = "http://127.0.0.2:9/v1"
