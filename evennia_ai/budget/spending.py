@@ -350,14 +350,15 @@ class MeteredClient:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)
-        usage = TokenUsage(tokens, answer)
+        # The service may write the whole prompt into its cache, which may be the dearest.
+        usage = TokenUsage(tokens, answer, written_tokens=tokens)
         known = {name: price for name, price in prices.values() if price is not None}
         unknown = next((name for name, price in prices.values() if price is None), None)
         return ledger.CostEstimate(
             usage,
             unknown or max(known, key=lambda name: cost_of(usage, known[name])),
             None if unknown else highest(tuple(known.values())),
-            TokenUsage(tokens, wanted.least),
+            TokenUsage(tokens, wanted.least, written_tokens=tokens),
             self.client.deadline_seconds,
             min(wanted.least, answer),
         )

@@ -18,8 +18,8 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 
-# Statuses of a service that is too busy to take the request. After any other failure of a service or
-# a gateway, the model may have answered and charged.
+# Statuses of a service that is too busy to take the request. After any other failure of a service
+# or a gateway, the model may have answered and charged.
 BUSY = (503, 529)
 
 

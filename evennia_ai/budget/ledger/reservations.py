@@ -105,9 +105,8 @@ class CostEstimate:
 
     def without(self, tokens: int) -> CostEstimate:
         """The estimate with an answer that is shorter by these tokens."""
-        used = self.usage
-        shorter = TokenUsage(used.prompt_tokens, used.completion_tokens - tokens)
-        return replace(self, usage=shorter)
+        left = self.usage.completion_tokens - tokens
+        return replace(self, usage=replace(self.usage, completion_tokens=left))
 
     @cached_property
     def cost_nano(self) -> int:

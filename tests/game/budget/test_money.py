@@ -343,6 +343,17 @@ class TestAttempts(MoneyTest):
         assert "left out" in line
         assert "'custom/unpriced'" in line
 
+    @override_settings(
+        EVENNIA_AI_PRICES={"big": {"input": 1, "output": 1, "cache_write": 1.25}},
+    )
+    def test_what_is_written_into_a_cache_is_reserved_and_charged(self) -> None:
+        usage = {"input_tokens": 7, "output_tokens": 3, "cache_creation_input_tokens": 40}
+        self.whisper(json.dumps({"choices": [], "usage": usage}).encode())
+        first = self.rows()[0]
+        assert 7_000 + 3_000 + 50_000 == first.cost_nano
+        prompt, answer = first.estimated_prompt_tokens, first.estimated_completion_tokens
+        assert prompt * 1_250 + answer * 1_000 == first.estimated_cost_nano
+
 
 OTHER = "http://127.0.0.2:9/v1"
 
