@@ -100,7 +100,8 @@ class LedgerStore:
             LedgerAwayError: a shared ledger does not answer, and there is no reserve for that.
         """
         billing = with_bench(billing)
-        if estimate.price is None and (path := cost_cap_of(config)):
+        path = cost_cap_of(config)
+        if estimate.price is None and path:
             raise ConfigurationError(unpriced_text(estimate.model, path))
         with self._lock:
             try:
