@@ -142,7 +142,9 @@ class LimitReachedError(AssistantError):
         self.cap = cap
         self.amount = amount
         self.scope = scope
-        super().__init__(f"limit {kind}: {used:g} of {cap:g} are used")
+        # To a millionth, and never as 1.5e+06.
+        amounts = f"{round(used, 6):,.15g} of {round(cap, 6):,.15g}"
+        super().__init__(f"limit {kind}: {amounts} are used")
 
 
 class ToolError(AssistantError):

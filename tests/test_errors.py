@@ -9,6 +9,7 @@ from evennia_ai import errors
 from evennia_ai.errors import (
     AssistantError,
     CircuitOpenError,
+    LimitReachedError,
     ModelConnectionError,
     ModelStatusError,
     StaleEpochError,
@@ -26,6 +27,15 @@ def test_the_drawing_is_the_tree() -> None:
             branch[depth] = match[2]
             drawn[match[2]] = branch.get(depth - 1, "Exception")
     assert drawn == {name: kind.__bases__[0].__name__ for name, kind in FAMILY.items()}
+
+
+@pytest.mark.parametrize(
+    ("used", "cap", "text"),
+    [(1_499_990, 1_500_000, "1,499,990 of 1,500,000"), (0.0123456789, 0.5, "0.012346 of 0.5")],
+)
+def test_a_limit_tells_amounts_as_people_write_them(used: float, cap: float, text: str) -> None:
+    error = LimitReachedError("cost.any", used=used, cap=cap, amount=1, scope="game")
+    assert f"limit cost.any: {text} are used" == str(error)
 
 
 @pytest.mark.parametrize("name", sorted(FAMILY))

@@ -36,6 +36,7 @@ from evennia_ai.core.safety.questions import Answer, ApprovalRequest, QuestionOu
 from evennia_ai.core.settings.budget import CAPS, GAME_NAME, Scope
 from evennia_ai.core.settings.safety import OnLimit, SafetyConfig
 from evennia_ai.core.text.cleaning import one_line
+from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.engine.checkpoint import Checkpoint, Extensions
@@ -243,7 +244,7 @@ class TurnLimits:
         """Record that what exceeded a limit was left out."""
         cap, event = hit.cap, turn.event
         audit.record(f"{hit.kind}_exceeded", self.script, attempted=hit.used, kept=cap)
-        text = f"{hit.kind}: {hit.used:g} were wanted, {cap:g} kept"
+        text = f"{hit.kind}: {number(hit.used)} were wanted, {number(cap)} kept"
         self.script.work.decisions.note([event.number], "limit", text)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from twisted.internet import reactor
@@ -28,6 +28,7 @@ from evennia_ai.engine.ports import Reply
 from evennia_ai.errors import LimitReachedError, ModelReplyError, StoppedError
 from evennia_ai.llm.answer_limits import MAX_TOKENS
 from evennia_ai.llm.bridge import Bridged
+from evennia_ai.llm.fallback import with_models
 from evennia_ai.llm.payments import may_be_charged
 from evennia_ai.llm.token_counter import TokenCounter, counter_for
 from evennia_ai.messages import outgoing
@@ -198,6 +199,13 @@ def warn_staff(reservation: ledger.Reservation) -> None:
         outgoing.alert_staff(nearly_used_up(naming_player(warning, person), about))
 
 
+@lru_cache
+def _tell_left_out(model: str, path: str) -> None:
+    """Tell staff, once, of a fallback model that is not asked because its price is unknown."""
+    text = ledger.unpriced_text(model, path)
+    outgoing.alert_staff(f"A fallback model is left out until its price is known: {text}")
+
+
 def naming_player(text: str, person: str) -> str:
     """A text about the cap of a player, with the player's name in place of the id."""
     return text.replace(f"{Scope.PLAYER} {person}", f"{Scope.PLAYER} {key_of(person)}")
@@ -255,13 +263,14 @@ class MeteredClient:
         tokens: int,
         extra: dict[str, Any],
     ) -> Reply:
-        payment = self._payment(purpose, tokens, extra)
+        priced = self._without_unpriced(extra)
+        payment = priced._payment(purpose, tokens, extra)
         # Before the client waits for a slot: a call that no cap allows must not wait for one.
         payment.hold()
         under_way = payment.account.under_way
         under_way.add(payment)
         try:
-            reply: Reply = await self.client.chat_completion(
+            reply: Reply = await priced.client.chat_completion(
                 messages, tools, payment=payment, **extra
             )
         # However it ended, also by cancellation: its attempt may be charged for.
@@ -299,6 +308,19 @@ class MeteredClient:
         config, under_way = state.budget_config(script), script.work.requests
         return BilledAccount(script.key, shares, config, clock, is_stopped, under_way)
 
+    def _without_unpriced(self, extra: dict[str, Any]) -> MeteredClient:
+        """This client without the fallback models whose price is unknown, if costs are capped."""
+        first, *others = self._models()
+        path = ledger.cost_cap_of(self._billed_account().config) if others else ""
+        prices = self._prices(extra) if path else {}
+        unpriced = [name for name, _ in others if name in prices and prices[name][1] is None]
+        if not unpriced:
+            return self
+        for name in unpriced:
+            _tell_left_out(prices[name][0], path)
+        models = [first, *(each for each in others if each[0] not in unpriced)]
+        return replace(self, client=with_models(self.client, models))
+
     def _payment(self, purpose: str, tokens: int, extra: dict[str, Any]) -> MeteredPayment:
         account = self._billed_account()
         if account.is_stopped():
@@ -322,14 +344,15 @@ class MeteredClient:
             room = self._window - math.ceil(tokens * WINDOW_MARGIN)
             answer = max(wanted.least, min(answer, room))
         tokens = self._counter.most_of(tokens)
-        usage = TokenUsage(tokens, answer)
+        # The service may write the whole prompt into its cache, which may be the dearest.
+        usage = TokenUsage(tokens, answer, written_tokens=tokens)
         known = {name: price for name, price in prices.values() if price is not None}
         unknown = next((name for name, price in prices.values() if price is None), None)
         return ledger.CostEstimate(
             usage,
             unknown or max(known, key=lambda name: cost_of(usage, known[name])),
             None if unknown else highest(tuple(known.values())),
-            TokenUsage(tokens, wanted.least),
+            TokenUsage(tokens, wanted.least, written_tokens=tokens),
             self.client.deadline_seconds,
             min(wanted.least, answer),
         )

@@ -133,13 +133,20 @@ class FallbackClient(ClientGroup):
 Client = UnifiedLLMClient | FallbackClient
 
 
+def with_models(
+    client: FallbackClient, models: Sequence[tuple[str, UnifiedLLMClient | SpreadModel]]
+) -> FallbackClient:
+    """A copy of the client that asks these models."""
+    clone = copy(client)
+    clone.models = tuple(models)
+    return clone
+
+
 def first_alone(client: Client) -> Client:
     """The client without its fallbacks: of the preferred model, at all of its addresses."""
-    if isinstance(client, UnifiedLLMClient):
-        return client
-    clone = copy(client)
-    clone.models = client.models[:1]
-    return clone
+    return (
+        client if isinstance(client, UnifiedLLMClient) else with_models(client, client.models[:1])
+    )
 
 
 def with_transport(client: Client, carry: Callable[[Transport], Transport]) -> Client:
@@ -157,8 +164,5 @@ def with_transport(client: Client, carry: Callable[[Transport], Transport]) -> C
 
     if isinstance(client, UnifiedLLMClient):
         return with_new_transport(client)
-    clone = copy(client)
-    clone.models = tuple(
-        (name, each.with_clients(with_new_transport)) for name, each in client.models
-    )
-    return clone
+    models = [(name, each.with_clients(with_new_transport)) for name, each in client.models]
+    return with_models(client, models)

@@ -18,14 +18,16 @@ from evennia_ai.errors import (
     NoFreeSlotError,
 )
 
-# Statuses of a gateway that gave up waiting: the service behind it may have answered and charged.
-TOOK_TOO_LONG = (408, 504, 524)
+# Statuses of a service that is too busy to take the request. After any other failure of a service
+# or a gateway, the model may have answered and charged.
+BUSY = (503, 529)
 
 
 def may_be_charged(error: BaseException) -> bool:
     """True if an attempt that failed with this error may be charged for."""
     if isinstance(error, ModelStatusError):
-        return error.is_of_answer or error.status in TOOK_TOO_LONG
+        is_failure = error.status == 408 or error.status >= 500
+        return error.is_of_answer or (is_failure and error.status not in BUSY)
     if isinstance(error, ModelConnectionError):
         return error.was_sent
     return not isinstance(error, (CircuitOpenError, NoFreeSlotError))

@@ -21,7 +21,13 @@ from evennia_ai.budget.ledger.names import OWN_NAME
 from evennia_ai.budget.ledger.outages import ABSENCE, query_ledger
 from evennia_ai.budget.ledger.place import game, is_shared
 from evennia_ai.budget.ledger.reading import UsageReport, read_report, read_reports
-from evennia_ai.budget.ledger.reservations import BillingContext, CostEstimate, Reservation, bench
+from evennia_ai.budget.ledger.reservations import (
+    BillingContext,
+    CostEstimate,
+    Reservation,
+    bench,
+    cost_cap_of,
+)
 from evennia_ai.budget.ledger.rows import MISSING, missing_tables, missing_text
 from evennia_ai.core.safety.budget import CapStanding
 from evennia_ai.core.safety.prices import NAME as PRICES_NAME
@@ -44,6 +50,7 @@ __all__ = [
     "check_priced",
     "check_settings",
     "config_for",
+    "cost_cap_of",
     "game",
     "grant",
     "is_shared",
@@ -57,6 +64,7 @@ __all__ = [
     "store",
     "take_back",
     "today_of",
+    "unpriced_text",
 ]
 
 

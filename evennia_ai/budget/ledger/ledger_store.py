@@ -30,6 +30,7 @@ from evennia_ai.budget.ledger.reservations import (
     Ending,
     Reservation,
     TotalsChange,
+    cost_cap_of,
     with_bench,
 )
 from evennia_ai.budget.ledger.rows import (
@@ -98,7 +99,7 @@ class LedgerStore:
             LedgerAwayError: a shared ledger does not answer, and there is no reserve for that.
         """
         billing = with_bench(billing)
-        path = config.cost_cap_on_bench if billing.is_bench else config.cost_cap
+        path = cost_cap_of(config)
         if estimate.price is None and path:
             raise ConfigurationError(unpriced_text(estimate.model, path))
         with self._lock:

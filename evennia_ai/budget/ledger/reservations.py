@@ -12,6 +12,7 @@ from typing import NamedTuple
 from evennia_ai.budget.ledger import place
 from evennia_ai.core.safety.budget import BudgetAccount, CallState, Purpose, accounts_of
 from evennia_ai.core.safety.prices import Price, cost_of
+from evennia_ai.core.settings.budget import BudgetConfig
 from evennia_ai.core.turn.turn import TokenUsage
 
 # A call counts as overdue this long after its deadline. See docs/decisions/0238.
@@ -69,6 +70,11 @@ def with_bench(billing: BillingContext) -> BillingContext:
     return BillingContext("", "", billing.purpose, billing.is_share, is_bench=True)
 
 
+def cost_cap_of(config: BudgetConfig) -> str:
+    """The path of a cap on money that applies to a call that is made now, or ""."""
+    return config.cost_cap_on_bench if _IS_BENCH.get() else config.cost_cap
+
+
 @dataclass(frozen=True)
 class CostEstimate:
     """The most that a call may use.
@@ -97,9 +103,8 @@ class CostEstimate:
 
     def without(self, tokens: int) -> CostEstimate:
         """The estimate with an answer that is shorter by these tokens."""
-        used = self.usage
-        shorter = TokenUsage(used.prompt_tokens, used.completion_tokens - tokens)
-        return replace(self, usage=shorter)
+        left = self.usage.completion_tokens - tokens
+        return replace(self, usage=replace(self.usage, completion_tokens=left))
 
     @cached_property
     def cost_nano(self) -> int:

@@ -177,19 +177,22 @@ def parts_of(used: TokenUsage, shares: Mapping[str, float]) -> dict[str, TokenUs
     # Sorted, so that the parts do not depend on the order of the shares.
     whole = sum(shares.values()) or 1.0
     first, *others = sorted(shares, key=lambda person: (-shares[person], person))
-    fresh_tokens = used.prompt_tokens - used.cached_tokens
+    fresh_tokens = used.prompt_tokens - used.cached_tokens - used.written_tokens
     parts = {}
     for person in others:
         share = shares[person]
         cached = int(used.cached_tokens * share / whole)
-        prompt = int(fresh_tokens * share / whole) + cached
-        parts[person] = TokenUsage(prompt, int(used.completion_tokens * share / whole), cached)
+        written = int(used.written_tokens * share / whole)
+        prompt = int(fresh_tokens * share / whole) + cached + written
+        completion = int(used.completion_tokens * share / whole)
+        parts[person] = TokenUsage(prompt, completion, cached, written)
     taken = sum(parts.values(), TokenUsage())
     # The largest share takes what rounding down left over, so that the parts add up.
     left = TokenUsage(
         used.prompt_tokens - taken.prompt_tokens,
         used.completion_tokens - taken.completion_tokens,
         used.cached_tokens - taken.cached_tokens,
+        used.written_tokens - taken.written_tokens,
     )
     return {first: left, **parts}
 

@@ -12,7 +12,7 @@ from evennia_ai.errors import ConfigurationError
 
 NAME = "EVENNIA_AI_PRICES"
 EXAMPLE = f"{NAME} = {{'gpt-4o-mini': {{'input': 0.15, 'output': 0.6}}}}"
-CACHED = "cached_input"
+CACHED, CACHE_WRITE = "cached_input", "cache_write"
 FREE_PROVIDERS = ("local", "scripted")
 NANO = 10**9
 # Counts that no service can mean, and that the database's columns could not hold.
@@ -37,12 +37,14 @@ class Price:
         call: US dollars per call, in addition.
         cached_input: US dollars per million tokens of a prompt that the service had in its cache;
             None: as much as other tokens of a prompt.
+        cache_write: the same for tokens that the service wrote into its cache.
     """
 
     input: Decimal
     output: Decimal
     call: Decimal = Decimal(0)
     cached_input: Decimal | None = None
+    cache_write: Decimal | None = None
 
 
 FREE = Price(Decimal(0), Decimal(0))
@@ -60,10 +62,10 @@ def read_prices(setting: object) -> Mapping[str, Price]:
 
 
 def _read_price(path: str, given: object) -> Price:
-    if not isinstance(given, Mapping) or {"input", "output"} != set(given) - {CACHED}:
+    if not isinstance(given, Mapping) or {"input", "output"} != set(given) - {CACHED, CACHE_WRITE}:
         raise ConfigurationError(
             f"{path} is {given!r}; it must say what a million tokens cost in US dollars: "
-            f"{{'input': 0.15, 'output': 0.6}}, and may add {CACHED!r}"
+            f"{{'input': 0.15, 'output': 0.6}}, and may add {CACHED!r} and {CACHE_WRITE!r}"
         )
     dollars = {key: _read_dollars(f"{path}[{key!r}]", value) for key, value in given.items()}
     price = Price(**dollars)
@@ -71,6 +73,12 @@ def _read_price(path: str, given: object) -> Price:
     if price.cached_input is not None and price.cached_input > price.input:
         raise ConfigurationError(
             f"{path}[{CACHED!r}] is {given[CACHED]!r}; it must be at most 'input', "
+            f"{given['input']!r}"
+        )
+    # Likewise it is reserved as written into the cache.
+    if price.cache_write is not None and price.cache_write < price.input:
+        raise ConfigurationError(
+            f"{path}[{CACHE_WRITE!r}] is {given[CACHE_WRITE]!r}; it must be at least 'input', "
             f"{given['input']!r}"
         )
     return price
@@ -99,9 +107,11 @@ def cost_of(usage: TokenUsage, price: Price | None) -> int:
     if price is None or price is FREE:
         return 0
     cached_input = price.input if price.cached_input is None else price.cached_input
+    cache_write = price.input if price.cache_write is None else price.cache_write
     dollars = (
-        (usage.prompt_tokens - usage.cached_tokens) * price.input
+        (usage.prompt_tokens - usage.cached_tokens - usage.written_tokens) * price.input
         + usage.cached_tokens * cached_input
+        + usage.written_tokens * cache_write
         + usage.completion_tokens * price.output
     )
     nano = dollars * _NANO_PER_DOLLAR_PER_MILLION + price.call * NANO
@@ -120,6 +130,7 @@ def highest(prices: Sequence[Price]) -> Price:
         max(price.input for price in prices),
         max(price.output for price in prices),
         max(price.call for price in prices),
+        cache_write=max(price.cache_write or price.input for price in prices),
     )
 
 
@@ -144,20 +155,20 @@ def reported(raw: object, written: Callable[[], int]) -> TokenUsage:
         The tokens; 0 for the prompt if nothing plausible is reported.
     """
     report = raw if isinstance(raw, Mapping) else {}
-    prompt, cached = _prompt_of(report)
+    prompt, cached, cache_written = _prompt_of(report)
     completion = _first_count(report, *COMPLETION) or written()
     total = _first_count(report, "total_tokens") or 0
     spare = max(0, total - prompt - completion)
     if not prompt:
         return TokenUsage(spare, completion)
-    return TokenUsage(prompt, completion + spare, cached)
+    return TokenUsage(prompt, completion + spare, cached, cache_written)
 
 
-def _prompt_of(report: Mapping[str, object]) -> tuple[int, int]:
-    """The tokens of the prompt in a report, and those of them that were in the cache."""
+def _prompt_of(report: Mapping[str, object]) -> tuple[int, int, int]:
+    """The tokens of the prompt in a report: all, those from the cache, those written into it."""
     prompt = _first_count(report, *PROMPT)
     if not prompt:
-        return 0, 0
+        return 0, 0, 0
     chat, responses = PROMPT_DETAILS
     details = report.get(chat) or report.get(responses)
     cached = details.get(CACHED_TOKENS) if isinstance(details, Mapping) else None
@@ -166,9 +177,10 @@ def _prompt_of(report: Mapping[str, object]) -> tuple[int, int]:
     # Anthropic counts what it read from its cache and wrote into it beside the rest. Gateways that
     # add all of it up, as others do, say so by the details.
     if type(cached) is int and cached >= read:
-        read = written = 0
+        cached = _cached_count(cached, prompt)
+        return prompt, cached, min(written, prompt - cached)
     prompt += read + written
-    return prompt, read or _cached_count(cached, prompt)
+    return prompt, read or _cached_count(cached, prompt), written
 
 
 def _first_count(report: Mapping[str, object], *names: str) -> int | None:
@@ -189,10 +201,13 @@ def counted(usage: object, estimate: TokenUsage) -> TokenUsage:
     prompt = _token_count(getattr(usage, "prompt_tokens", None))
     completion = _token_count(getattr(usage, "completion_tokens", None))
     is_absent = not prompt and not completion
+    cached = _cached_count(getattr(usage, "cached_tokens", None), prompt or 0)
+    written = _cached_count(getattr(usage, "written_tokens", None), (prompt or 0) - cached)
     return TokenUsage(
         prompt or estimate.prompt_tokens,
         estimate.completion_tokens if completion is None or is_absent else completion,
-        _cached_count(getattr(usage, "cached_tokens", None), prompt or 0),
+        cached,
+        written if prompt else estimate.written_tokens,
     )
 
 

@@ -24,11 +24,13 @@ class TokenUsage:
 
     Attributes:
         cached_tokens: those of the prompt that the service had in its cache.
+        written_tokens: those of the prompt that it wrote into its cache.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    written_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -40,6 +42,7 @@ class TokenUsage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
+            self.written_tokens + other.written_tokens,
         )
 
 

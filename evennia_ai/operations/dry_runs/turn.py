@@ -18,6 +18,7 @@ from evennia_ai.core.hearing.audience import Otherwise
 from evennia_ai.core.hearing.inbox import Event
 from evennia_ai.core.safety.limits import LIMITS, MONEY, DecisionReason, LimitKind
 from evennia_ai.core.settings.safety import SafetyConfig
+from evennia_ai.core.text.words import number
 from evennia_ai.core.turn.execution import ExecutionPattern
 from evennia_ai.core.turn.toolspec import Fault, ToolCall, ToolCategory, ToolResult, ToolSpec
 from evennia_ai.core.turn.turn import Turn
@@ -175,7 +176,7 @@ class DryLimits:
 
     def cut(self, turn: Turn, hit: LimitReachedError) -> None:
         """Note that what exceeded a limit was left out."""
-        detail = f"{hit.kind}: {hit.used:g} were wanted, {hit.cap:g} kept"
+        detail = f"{hit.kind}: {number(hit.used)} were wanted, {number(hit.cap)} kept"
         _note(self.stand_in, turn, "limit", detail)
 
 

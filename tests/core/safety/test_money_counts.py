@@ -68,11 +68,11 @@ SAID = user_message("hello")
                      {"input_tokens": 7, "output_tokens": 3,
                       "input_tokens_details": {"cached_tokens": 5}},
                      id="names of responses"),
-        pytest.param(TokenUsage(97, 3, 50),
+        pytest.param(TokenUsage(97, 3, 50, 40),
                      {"input_tokens": 7, "output_tokens": 3,
                       "cache_read_input_tokens": 50, "cache_creation_input_tokens": 40},
                      id="a cache beside the prompt"),
-        pytest.param(TokenUsage(47, 3, 0),
+        pytest.param(TokenUsage(47, 3, 0, 40),
                      {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10,
                       "cache_read_input_tokens": 0, "cache_creation_input_tokens": 40},
                      id="written into a cache"),
@@ -80,7 +80,7 @@ SAID = user_message("hello")
                      {"prompt_tokens": 7, "completion_tokens": 3, "cache_read_input_tokens": 50,
                       "prompt_tokens_details": {"cached_tokens": 0}},
                      id="details that deny the cache"),
-        pytest.param(TokenUsage(97, 3, 50),
+        pytest.param(TokenUsage(97, 3, 50, 40),
                      {"prompt_tokens": 97, "completion_tokens": 3, "total_tokens": 100,
                       "prompt_tokens_details": {"cached_tokens": 50},
                       "cache_read_input_tokens": 50, "cache_creation_input_tokens": 40},
@@ -133,12 +133,14 @@ def test_answers_that_are_free_make_no_room(price: Price | None) -> None:
 def test_hole_d25_parts_are_the_whole(
     fresh: int, cached: int, answer: int, given: dict[str, float]
 ) -> None:
-    usage = TokenUsage(fresh + cached, answer, cached)
+    usage = TokenUsage(fresh + 2 * cached, answer, cached, cached)
     parts = parts_of(usage, given)
     assert set(given) == set(parts)
     assert usage == sum(parts.values(), TokenUsage())
     assert all(part.completion_tokens >= 0 for part in parts.values())
-    assert all(0 <= part.cached_tokens <= part.prompt_tokens for part in parts.values())
+    for part in parts.values():
+        assert 0 <= part.cached_tokens + part.written_tokens <= part.prompt_tokens
+        assert part.written_tokens >= 0
 
 
 def test_hole_d25_whoever_said_most_pays_most() -> None:

@@ -26,6 +26,7 @@ from evennia_ai.errors import ConfigurationError
 MINI = Price(Decimal("0.15"), Decimal("0.6"))
 UNCACHED = Price(Decimal("0.01"), Decimal(0))
 CACHING = replace(UNCACHED, cached_input=Decimal(0))
+WRITING = replace(UNCACHED, cache_write=Decimal("0.0125"))
 ESTIMATE = TokenUsage(100, 50)
 
 
@@ -50,6 +51,11 @@ def test_prices_are_read() -> None:
             "EVENNIA_AI_PRICES['m']['cached_input'] is 2; it must be at most 'input', 1",
             {"m": {"input": 1, "output": 1, "cached_input": 2}},
             id="a cache that is dearer",
+        ),
+        pytest.param(
+            "EVENNIA_AI_PRICES['m']['cache_write'] is 0.5; it must be at least 'input', 1",
+            {"m": {"input": 1, "output": 1, "cache_write": 0.5}},
+            id="a cache that is cheaper to write",
         ),
         *(
             pytest.param(
@@ -107,6 +113,8 @@ def test_the_price_of_a_model(price: Price | None, provider: str, model: str) ->
         pytest.param(750_000_000, TokenUsage(1_000_000, 1_000_000), MINI, id="a million"),
         pytest.param(1_000, TokenUsage(1_000, 0, 900), CACHING, id="mostly from the cache"),
         pytest.param(10_000, TokenUsage(1_000, 0, 900), UNCACHED, id="no price for the cache"),
+        pytest.param(11_000, TokenUsage(1_000, 0, 500, 400), WRITING, id="written into the cache"),
+        pytest.param(10_000, TokenUsage(1_000, 0, 0, 400), UNCACHED, id="no price for writing"),
         pytest.param(0, TokenUsage(5, 5), FREE, id="free"),
         pytest.param(0, TokenUsage(5, 5), None, id="unknown"),
     ],
@@ -187,9 +195,13 @@ def test_only_a_possible_number_of_cached_tokens_counts(cached: int, reported: A
 @given(st.integers(0, 10**6), st.integers(0, 10**6), st.integers(0, 10**6))
 def test_no_call_costs_more_than_without_a_cache(prompt: int, cached: int, answer: int) -> None:
     """So what is reserved before anybody knows what is cached is never too little."""
-    price = read_prices({"m": {"input": 0.15, "output": 0.6, "cached_input": 0.075}})["m"]
-    usage = TokenUsage(prompt, answer, min(cached, prompt))
-    assert cost_of(usage, price) <= cost_of(TokenUsage(prompt, answer), price)
+    caching = {"input": 0.15, "output": 0.6, "cached_input": 0.075, "cache_write": 0.1875}
+    price = read_prices({"m": caching})["m"]
+    cached = min(cached, prompt)
+    reserved = TokenUsage(prompt, answer, written_tokens=prompt)
+    for usage in (TokenUsage(prompt, answer, cached), replace(reserved, written_tokens=cached)):
+        assert cost_of(usage, price) <= cost_of(reserved, highest([price, MINI]))
+        assert cost_of(usage, price) <= cost_of(reserved, price)
 
 
 def test_a_price_of_a_call() -> None:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 from django.test.utils import override_settings
 
@@ -15,6 +16,7 @@ from evennia_ai.core.turn.turn import TokenUsage
 from evennia_ai.errors import ModelConnectionError, ModelStatusError
 from evennia_ai.llm.endpoints import Endpoint
 from evennia_ai.llm.scripted import ScriptedModel
+from evennia_ai.messages import outgoing
 from evennia_ai.messages.incoming import person_of
 from evennia_ai.models import BudgetTotal, ModelCall
 from evennia_ai.operations.monitoring.status import status
@@ -296,18 +298,23 @@ class TestAttempts(MoneyTest):
         assert expected == self.states()
 
     def test_hole_d24_what_was_refused_costs_nothing(self) -> None:
-        for error in (ModelStatusError(429, "slow"), ModelConnectionError("nobody there")):
+        busy = [ModelStatusError(status, "slow") for status in (429, 503, 529)]
+        for error in (*busy, ModelConnectionError("nobody there")):
             with self.subTest(error=str(error)):
                 ModelCall.objects.all().delete()
                 self.whisper(error, error)
                 self.advance(2)
                 assert [("settled", self.SCRIPTED)] == self.states()
 
-    def test_hole_d24_a_gateway_that_gave_up_may_have_cost(self) -> None:
-        """The model behind it may have answered."""
-        self.whisper(ModelStatusError(504, "late"), ModelStatusError(504, "late"))
+    def test_hole_d24_a_service_that_broke_down_may_have_cost(self) -> None:
+        """The model may have answered before; each attempt counts with all that was reserved."""
+        self.whisper(ModelStatusError(500, "broken"), ModelStatusError(504, "late"))
         self.advance(2)
-        assert ["cut_off", "cut_off", "settled"] == [call.state for call in self.rows()]
+        first, second, last = self.rows()
+        assert ["cut_off", "cut_off", "settled"] == [first.state, second.state, last.state]
+        assert first.completion_tokens == first.estimated_completion_tokens > 0
+        counted = sum(row.prompt_tokens + row.completion_tokens for row in (first, second, last))
+        assert counted == self.total_of(self.tom)
 
     def test_hole_d24_a_cap_ends_the_row_of_attempts(self) -> None:
         """The first attempt used up the cap, so the fallback is not asked."""
@@ -319,6 +326,33 @@ class TestAttempts(MoneyTest):
         ]
         assert [] == self.counted.bodies
         assert self.total_of(self.tom) <= 5_000
+
+    @override_settings(
+        EVENNIA_AI_FALLBACK_MODELS=["unpriced", "scripted"],
+        EVENNIA_AI_PRICES={"big": {"input": 1, "output": 1}},
+        EVENNIA_AI_BUDGET_CONFIG=capped(cost_per_day=1),
+    )
+    def test_a_fallback_without_a_price_is_left_out(self) -> None:
+        """The others are asked, and staff hear of it once."""
+        self.ada_script.work.drop_cached_settings()
+        with mock.patch.object(outgoing, "alert_staff") as alert:
+            for _ in range(2):
+                self.whisper(b"{}")
+        assert [("cut_off", self.BIG), ("settled", self.SCRIPTED)] * 2 == self.states()
+        ((line,),) = (call.args for call in alert.call_args_list)
+        assert "left out" in line
+        assert "'custom/unpriced'" in line
+
+    @override_settings(
+        EVENNIA_AI_PRICES={"big": {"input": 1, "output": 1, "cache_write": 1.25}},
+    )
+    def test_what_is_written_into_a_cache_is_reserved_and_charged(self) -> None:
+        usage = {"input_tokens": 7, "output_tokens": 3, "cache_creation_input_tokens": 40}
+        self.whisper(json.dumps({"choices": [], "usage": usage}).encode())
+        first = self.rows()[0]
+        assert 7_000 + 3_000 + 50_000 == first.cost_nano
+        prompt, answer = first.estimated_prompt_tokens, first.estimated_completion_tokens
+        assert prompt * 1_250 + answer * 1_000 == first.estimated_cost_nano
 
 
 OTHER = "http://127.0.0.2:9/v1"
