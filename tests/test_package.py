@@ -2,8 +2,10 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 from importlib.metadata import requires
 from pathlib import Path
 from zipfile import ZipFile
@@ -62,21 +64,32 @@ def test_hole_c18_every_pin_has_hashes() -> None:
     assert not re.search(r"://|^-|index", "\n".join(locked))
 
 
-def test_the_wheel_holds_the_whole_package(tmp_path: Path) -> None:
+def test_the_wheel_holds_the_whole_package_and_nothing_of_an_earlier_build(tmp_path: Path) -> None:
     # uv fetches the build tools, and does not read pip's certificates.
     asked = [sys.executable, "-m", "pip", "config", "list"]
     output = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    build = ["uv", "build", "--quiet", "--out-dir", str(tmp_path), str(ROOT)]
-    subprocess.run(build, env={**trusting(output), **os.environ}, check=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    checkout, stale = tmp_path / "checkout", tmp_path / "checkout/build/lib/evennia_ai/deleted.py"
+    unneeded = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "evennia_ai", checkout / "evennia_ai", ignore=unneeded)
+    for name in ("setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout)
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    # Both from the checkout, as pip builds it; by itself, uv would build from the archive.
+    build = ["uv", "build", "--quiet", "--sdist", "--wheel", "--out-dir", str(tmp_path)]
+    subprocess.run([*build, str(checkout)], env={**trusting(output), **os.environ}, check=True)
+    (wheel,), (archive,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
     with ZipFile(wheel) as packed:
         names = {name for name in packed.namelist() if ".dist-info/" not in name}
-    sources = (
-        path
+    with tarfile.open(archive) as sources:
+        archived = {name.partition("/")[2] for name in sources.getnames()}
+    files = {
+        path.relative_to(ROOT).as_posix()
         for path in (ROOT / "evennia_ai").rglob("*")
         if path.suffix in (".py", ".typed", ".html", ".css", ".js")
-    )
-    assert {path.relative_to(ROOT).as_posix() for path in sources} == names
+    }
+    assert files == names
+    assert files <= archived
 
 
 def test_all_that_is_imported_is_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import re
 import sys
@@ -17,6 +18,7 @@ from evennia_ai.core.turn.signatures import INJECTED
 from evennia_ai.core.turn.toolspec import ToolCategory, ToolGroup, ToolSpec
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.tools.base import FunctionTool, Tool, When
+from evennia_ai.tools.schema import defaults_problem
 from evennia_ai.tools.validator import schema_problem, stray_argument
 
 BUILT_IN = tuple(
@@ -41,6 +43,7 @@ BUILT_IN = tuple(
 PACKAGE = str(Path(__file__).parents[1])
 SCOPES = ("tick", "session")
 CACHEABLE = (ToolCategory.SAFE_CHAIN, ToolCategory.ASYNC_REQUIRED)
+FLAGS = ("cacheable", "is_idempotent", "needs_confirmation", "only_reads")
 RESERVED = frozenset(("self", *INJECTED))
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -98,7 +101,17 @@ def _problem(spec: ToolSpec) -> str:
         return f"its cache scope is {spec.cache_scope!r}; it must be {' or '.join(SCOPES)}"
     if spec.cacheable and spec.category not in CACHEABLE:
         return f"what is {spec.category.value} has to be done each time; it cannot be cached"
-    return _problem_of_hearers(spec) or _problem_of_group(spec.group)
+    return (
+        defaults_problem(spec.parameters)
+        or _problem_of_flags(spec)
+        or _problem_of_hearers(spec)
+        or _problem_of_group(spec.group)
+    )
+
+
+def _problem_of_flags(spec: ToolSpec) -> str:
+    wrong = next((name for name in FLAGS if not isinstance(getattr(spec, name), bool)), "")
+    return wrong and f"{wrong} is {getattr(spec, wrong)!r}; it must be True or False"
 
 
 def _problem_of_hearers(spec: ToolSpec) -> str:
@@ -238,6 +251,7 @@ def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Fu
         raise ConfigurationError(
             f"tool {function.__name__!r}: there is no option {unknown[0]!r}; there are {known}"
         )
+    _check_condition(function, options.get("useful_when"))
     cache_seconds = options.pop("cache_seconds", None)
     category = _category(options.pop("category", "safe_chain"), function)
     is_cached = cache_seconds is not None
@@ -248,6 +262,17 @@ def _register_function(function: Function, **options: Unpack[ToolOptions]) -> Fu
         )
     )
     return function
+
+
+def _check_condition(function: Callable[..., Any], useful_when: When | None) -> None:
+    try:
+        if useful_when is not None:
+            inspect.signature(useful_when).bind(None, None)
+    except (TypeError, ValueError):
+        raise ConfigurationError(
+            f"tool {function.__name__!r}: its useful_when is {useful_when!r}; it must be "
+            "a function of the character and the turn"
+        ) from None
 
 
 def _category(name: str, function: Callable[..., Any]) -> ToolCategory:
@@ -272,7 +297,7 @@ def load_modules(paths: Iterable[str] = ()) -> None:
         try:
             importlib.import_module(path)
         except ConfigurationError as error:
-            BROKEN[path] = str(error)
+            BROKEN[path] = f"{error}{_line_of(error)}"
         except Exception as error:
             BROKEN[path] = (
                 f"EVENNIA_AI_TOOL_MODULES names {path!r}, which cannot be imported: "

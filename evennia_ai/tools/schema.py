@@ -212,6 +212,17 @@ def arguments_problem(spec: ToolSpec, arguments: Mapping[str, object]) -> str:
     return one_line(problem, LONGEST_PROBLEM)
 
 
+def defaults_problem(schema: Mapping[str, Any]) -> str:
+    """The problem of a default that its own argument would not allow, or ""."""
+    defaults = {
+        name: own["default"]
+        for name, own in _properties(schema).items()
+        if isinstance(own, dict) and own.get("default") is not None
+    }
+    error = defaults and find_error(validator_of({**schema, "required": []}), defaults)
+    return f"the default of {_in_words(error)}" if error else ""
+
+
 def fitted(spec: ToolSpec, arguments: Mapping[str, object]) -> dict[str, Any]:
     """Convert valid arguments for the tool.
 

@@ -165,8 +165,8 @@ def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec
         options: further fields of the spec, such as its category.
 
     Raises:
-        TypeError: an annotation has no JSON type or cannot be resolved, the docstring is missing,
-            or the function is a generator.
+        TypeError: an annotation has no JSON type or cannot be resolved, the docstring is missing or
+            describes another parameter, or the function is a generator.
     """
     name = function.__name__
     head, _, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\n")
@@ -176,11 +176,13 @@ def spec_from_function(function: Callable[..., Any], **options: Any) -> ToolSpec
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"tool {name!r} yields its result; return it, for example as a list")
     hints = hints_of(function)
-    parameters = [
-        parameter
-        for parameter in inspect.signature(function).parameters.values()
-        if parameter.name not in INJECTED
-    ]
+    known = inspect.signature(function).parameters
+    parameters = [each for each in known.values() if each.name not in INJECTED]
+    if stray := next((each for each in texts if each not in known), ""):
+        raise TypeError(
+            f"tool {name!r}: its docstring describes {stray!r} under Args, which is not one of its "
+            f"parameters: {', '.join(known) or 'it has none'}"
+        )
     properties = {
         each.name: _parameter_schema(name, each, hints.get(each.name))
         | ({"description": texts[each.name]} if each.name in texts else {})

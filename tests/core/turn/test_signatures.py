@@ -147,6 +147,14 @@ def _nameless(character: Any, bell: str, /) -> None:
     """Ring."""
 
 
+def _misspelt(character: Any, bell: str) -> None:
+    """Ring.
+
+    Args:
+        bel: which one.
+    """
+
+
 def _unreadable(character: Tower, bell: str) -> None:
     """Ring."""
 
@@ -161,6 +169,11 @@ def _unreadable(character: Tower, bell: str) -> None:
         pytest.param("'bell' must be annotated", _ambiguous, id="two types"),
         pytest.param("'bells' cannot be given by its name", _spread, id="any number"),
         pytest.param("'bells' cannot be given by its name", _loose, id="any names"),
+        pytest.param(
+            "describes 'bel' under Args, which is not one of its parameters: character, bell",
+            _misspelt,
+            id="another parameter",
+        ),
         pytest.param("cannot be given by its name", _nameless, id="by position only"),
         pytest.param(
             "'Tower' is not defined; import that name outside of TYPE_CHECKING; of `character`",

@@ -259,6 +259,11 @@ def test_the_longest_name() -> None:
         pytest.param("its timeout is inf; it must be", {"timeout": float("inf")}, id="for ever"),
         pytest.param("it is cached for -1; that must be", {"cache_ttl": -1}, id="cached for less"),
         pytest.param("its cache scope is 'day'", {"cache_scope": "day"}, id="scope"),
+        pytest.param("only_reads is 'no'; it must be True or False", {"only_reads": "no"},
+                     id="a word for no"),
+        pytest.param('the default of x must be a whole number, not "one"',
+                     {"parameters": {"properties": {"x": {"type": "integer", "default": "one"}},
+                                     "required": ["y"]}}, id="a default"),
         pytest.param("what is terminal has to be done each time",
                      {"category": "terminal", "cacheable": True}, id="speech from the cache"),
         pytest.param("what is dangerous has to be done each time",
@@ -281,6 +286,13 @@ def test_an_unknown_category_of_a_function() -> None:
     )
     with pytest.raises(ConfigurationError, match=expected):
         tool(category="sofa")(ring)
+
+
+@pytest.mark.parametrize("condition", [True, "always", lambda character: True])
+def test_a_condition_that_cannot_be_called(condition: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"^tool 'ring': its useful_when is .*of the char"):
+        tool(useful_when=condition)(ring)
+    assert "ring" not in TOOL_REGISTRY
 
 
 def test_a_decorator_without_brackets() -> None:
@@ -313,11 +325,12 @@ def test_a_class_without_execute_is_no_tool() -> None:
 def test_a_module_with_a_wrong_tool_is_told_of_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error is about the tool, not about an import."""
+    """The error is about the tool, not about an import, and names the line."""
     source = "from evennia_ai.tools import tool\n@tool(category='sofa')\ndef sit(character): 'Sit.'"
     (tmp_path / "world_of_sofas.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"^tool 'sit': its category is 'sofa'"):
+    expected = r"^tool 'sit': its category is 'sofa'.*world_of_sofas\.py, line 2\)$"
+    with pytest.raises(ConfigurationError, match=expected):
         load_modules(["world_of_sofas"])
 
 
