@@ -59,7 +59,7 @@ def _channels(visit: Visit) -> list[tuple[str, str, str]]:
 
 
 def _modes(script: AssistantScript) -> dict[str, str]:
-    """How the assistant listens to each channel: a value of `listening.MODES`."""
+    """The way in which it listens to each channel: a value of `listening.MODES`."""
     configs = {
         str(name).casefold(): value for name, value in state.read(script, "channel_configs").items()
     }
