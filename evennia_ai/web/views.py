@@ -41,7 +41,7 @@ from evennia_ai.runtime.web_requests import (
 )
 from evennia_ai.web.menu import BY_NAME, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
-from evennia_ai.web.sending import do_once, is_from_here, unsent_shown
+from evennia_ai.web.sending import ASKED, do_once, is_from_here, unsent_shown
 
 # Only our own files: even if a text of a player or a model were not escaped, no script would run.
 POLICY = (
@@ -303,11 +303,11 @@ def _view(serve: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseB
 class _TokenCheck(CsrfViewMiddleware):
     """Django's check of a form's token, with pages of ours."""
 
-    def _reject(self, request: HttpRequest, reason: str) -> HttpResponse:
+    def _reject(self, request: HttpRequest, reason: str) -> HttpResponse | None:
         # A login renews the token. A browser names the page's own site; another site's form is
         # not shown, as a visitor might send it from here.
         if is_from_here(request):
-            return _unsent(request)
+            return None if ASKED in request.POST else _unsent(request)
         if not request.user.is_authenticated:
             return _to_the_login(request)
         return _error_page(request, PageRefusedError(Result.forbidden(NOT_FROM_HERE)))

@@ -1,17 +1,23 @@
 """All pages: logins, headers, and the first page with its buttons."""
 
 import re
+from types import SimpleNamespace
 from typing import Any, ClassVar
+from unittest.mock import patch
 from urllib.parse import parse_qs, quote, urlsplit
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client, override_settings
 from django.urls import reverse, set_script_prefix
+from twisted.internet.defer import CancelledError, Deferred
 
 from evennia_ai import emergency, operations
 from evennia_ai.runtime import state
+from evennia_ai.web import forms
 from evennia_ai.web.menu import MOST_IN_SIGHT, PAGES
+from evennia_ai.web.pages import now
+from evennia_ai.web.sending import ASKED, do_once
 from evennia_ai.web.views import POLICY
 from tests.game.messages.rp_world import RoleGolem
 from tests.game.support import says
@@ -155,12 +161,14 @@ class UnsentTest(WebTest):
         kept = self.send(typed)
         assert 403 == kept.status_code
         assert "not logged in any more, so nothing is done" in text_of(kept)
-        assert self.FORM == form_of(kept, self.added)
+        assert {**self.FORM, ASKED: "yes"} == form_of(kept, self.added)
         assert self.FORM["text"].splitlines()[0] in text_of(kept)
         self.open_form()
-        kept = self.send({**typed, "csrfmiddlewaretoken": form_token(kept)})
-        assert "You have logged in since" in text_of(kept)
-        sent = self.send({**form_of(kept, self.added), "csrfmiddlewaretoken": form_token(kept)})
+        fields, old = form_of(kept, self.added), form_token(kept)
+        assert "You have logged in since" in text_of(
+            self.send({**typed, "csrfmiddlewaretoken": old})
+        )
+        sent = self.send({**fields, "csrfmiddlewaretoken": old})
         assert "Ada knows that" in text_of(sent)
 
     def test_keeps_the_name_of_its_button_and_asks_for_its_file(self) -> None:
@@ -168,11 +176,11 @@ class UnsentTest(WebTest):
         address = self.address("look-at-card")
         kept = self.client_of("anonymous").post(address, {"file": card, "reveal": "yes"})
         assert 'type="file" name="file"' in kept.content.decode()
-        assert {"reveal": "yes"} == form_of(kept, address)
+        assert {"reveal": "yes", ASKED: "yes"} == form_of(kept, address)
 
     def test_of_another_site_is_not_kept(self) -> None:
         """A visitor might send it from a page of ours."""
-        typed = {**self.open_form(), "csrfmiddlewaretoken": ""}
+        typed = {**self.open_form(), ASKED: "yes", "csrfmiddlewaretoken": ""}
         for origin in ("http://elsewhere.example", "null"):
             refused = self.send(typed, origin)
             assert 403 == refused.status_code
@@ -197,6 +205,35 @@ class TwiceTest(WebTest):
             assert "Ada knows that now" in self.send("memory-add", {"text": text, "kind": "fact"})
         found = text_of(self.get("memory", key="Ada", query={"text": "The mill"}))
         assert ["1", "1"] == [str(found.count(text)) for text in texts]
+
+    def visit(self) -> Any:
+        token = {"csrfmiddlewaretoken": self.id()}
+        return SimpleNamespace(account=self.people["owner"], form=token, files={}, path={})
+
+    def test_while_it_is_at_work_the_second_waits_for_the_first(self) -> None:
+        begun: list[Deferred[object]] = []
+        visit = self.visit()
+
+        def press() -> Deferred[object]:
+            def do() -> Deferred[object]:
+                begun.append(Deferred())
+                return begun[-1]
+
+            return do_once(visit, "import", do)
+
+        for outcome, ended in (("refused", 1), (("done", "/ai/"), 2)):
+            first, second = press(), press()
+            assert ended == len(begun)
+            begun[-1].callback(outcome)
+            assert [outcome, outcome] == [first.result, second.result]
+        assert ("done", "/ai/") == press()
+
+    def test_of_a_cut_off_press_the_second_waits_for_its_own_end(self) -> None:
+        visit = self.visit()
+        first, second = (do_once(visit, "import", Deferred) for _ in range(2))
+        first.addErrback(lambda failure: failure.trap(CancelledError))
+        first.cancel()
+        assert not second.called
 
     def test_its_outcome_is_told_once(self) -> None:
         token = {"csrfmiddlewaretoken": self.id()}
@@ -243,6 +280,21 @@ class NowTest(WebTest):
         shown = text_of(self.get("now"))
         for text in ("Ada", "awake", self.ada.location.key, "tokens today"):
             assert text in shown
+
+    def test_many_are_on_pages_and_found_by_name(self) -> None:
+        self.make("Bea")
+        self.post("stop", key="Ada")
+        with patch.object(now, "AT_ONCE", 1), patch.object(forms, "AT_ONCE", 1):
+            shown = [self.get("now", query=query) for query in ({}, {"after": 1}, {"name": "BE"})]
+        cards = [re.findall(r'id="open-1" href="([^"]*)"', each.content.decode()) for each in shown]
+        ada, bea = (self.address("live", key=key) for key in ("Ada", "Bea"))
+        assert [[ada], [bea], [bea]] == cards
+        more = ['id="more"' in each.content.decode() for each in shown]
+        assert [True, False, False] == more
+        for each in shown:
+            assert "Stop all" in text_of(each)
+            assert "Clear all" in text_of(each)
+        assert "none has such a name" in text_of(self.get("now", query={"name": "x"}))
 
     def test_what_was_heard_last(self) -> None:
         self.ask("say Ada, hello there", says("Hello."))

@@ -256,6 +256,26 @@ class LookTest(SettingsTest):
         self.post("set-look", form_of(response, "look/"), key="Ada")
         assert "She wears grey." != self.ada.db.desc
 
+    def test_a_second_tab_puts_no_place_or_channel_back(self) -> None:
+        channel = create.create_channel("Lamps", locks="listen:all()")
+        self.addCleanup(channel.delete)
+        page = self.get("settings", key="Ada")
+        place, mode = form_of(page, "place/"), {**form_of(page, "channel/"), "mode": "trigger"}
+        self.post("set-place", {**place, "location": self.room2.dbref}, key="Ada")
+        self.post("set-channel", mode, key="Ada")
+        response = self.post("set-place", place, key="Ada")
+        assert 409 == response.status_code
+        assert f"it is {self.room2.key} ({self.room2.dbref}) now" in text_of(response)
+        assert self.room2 == self.ada.location
+        self.post("set-place", form_of(response, "place/"), key="Ada")
+        assert self.room2 != self.ada.location
+        response = self.post("set-channel", {**mode, "mode": "leave"}, key="Ada")
+        assert 409 == response.status_code
+        assert channel.subscriptions.has(self.ada)
+        assert '<option value="leave" selected>' in response.content.decode()
+        self.post("set-channel", {**form_of(response, "channel/"), "mode": "leave"}, key="Ada")
+        assert not channel.subscriptions.has(self.ada)
+
     def test_look_and_place(self) -> None:
         form = {"desc": "A lamp.\r\nIt glows.", "aliases": "lampy\r\n\r\nthe lamp"}
         self.post("set-look", form, key="Ada")

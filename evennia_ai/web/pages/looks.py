@@ -41,7 +41,8 @@ def look_shown(visit: Visit) -> Shown:
         "desc": clean(form.get("desc", look.desc)),
         "aliases": clean(form.get("aliases", "\n".join(look.aliases))),
         "location": form.get("location", look.location_id or ""),
-        "channels": _channels(script),
+        "place_mark": mark_of(look.location_id),
+        "channels": _channels(visit),
         "modes": listening.MODES,
         "may": {act: is_allowed(act, visit.account, script) for act in ACTS},
         "may_export": is_allowed("export assistant", visit.account, script),
@@ -50,16 +51,23 @@ def look_shown(visit: Visit) -> Shown:
     }
 
 
-def _channels(script: AssistantScript) -> list[tuple[str, str]]:
-    """Each channel, and how the assistant listens to it: a value of `listening.MODES`."""
+def _channels(visit: Visit) -> list[tuple[str, str, str]]:
+    """Each channel, the mode that its form shows, and the mark of the mode that it has."""
+    modes, form = _modes(visit.assistant), visit.form
+    typed = {form.get("channel"): form.get("mode", "")}
+    return [(name, typed.get(name, mode), mark_of(mode)) for name, mode in modes.items()]
+
+
+def _modes(script: AssistantScript) -> dict[str, str]:
+    """The way in which it listens to each channel: a value of `listening.MODES`."""
     configs = {
         str(name).casefold(): value for name, value in state.read(script, "channel_configs").items()
     }
     heard = set(lifecycle.channels_of(script.obj)) if script.obj is not None else set()
-    return [
-        (str(channel.key), _mode(configs.get(str(channel.key).casefold()), channel in heard))
+    return {
+        str(channel.key): _mode(configs.get(str(channel.key).casefold()), channel in heard)
         for channel in ChannelDB.objects.order_by("pk")
-    ]
+    }
 
 
 def _mode(given: object, is_heard: bool) -> str:
@@ -84,6 +92,9 @@ def _update(visit: Visit) -> Result:
 
 
 def _move(visit: Visit) -> Result:
+    now = looks.describe(visit.assistant).data
+    if stale := refuse_stale(visit, mark_of(now.location_id), "its place"):
+        return replace(stale, errors={"location": f"it is {now.location} ({now.location_id}) now"})
     result = creation.find_room(visit.account, visit.form.get("location", ""))
     if not result.ok:
         return at_field("location", result)
@@ -94,6 +105,9 @@ def _move(visit: Visit) -> Result:
 
 def _channel(visit: Visit) -> Result:
     name, mode = visit.form.get("channel", ""), visit.form.get("mode", "")
+    now = _modes(visit.assistant).get(name)
+    if stale := refuse_stale(visit, mark_of(now), f"how it listens to {name}"):
+        return replace(stale, errors={name: f"it is {now} now"})
     return listening.set_channel(visit.assistant, name, mode, person=visit.account)
 
 

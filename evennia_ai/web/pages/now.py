@@ -10,7 +10,8 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai import operations
 from evennia_ai.core.safety.lockout import State
-from evennia_ai.operations import Result, control
+from evennia_ai.emergency import state_of
+from evennia_ai.operations import AssistantScript, Result, control
 from evennia_ai.operations.budget.caps import CapRow
 from evennia_ai.operations.monitoring.status import Brief, Glance
 from evennia_ai.operations.rights import is_allowed, is_staff
@@ -18,6 +19,7 @@ from evennia_ai.operations.rights.acts import for_all_allowed
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.sentences import brief
 from evennia_ai.runtime.rights import name_before
+from evennia_ai.web.forms import AT_ONCE, next_page, offset_in
 from evennia_ai.web.pages.money import cap_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
@@ -88,20 +90,35 @@ def _show(visit: Visit) -> Deferred[Shown]:
     # Its mark is taken before anything is read, so that no change falls in between.
     stream = address_of_stream()
     card = partial(card_of, visit=visit, is_whole=True)
-    looking = operations.glances(operations.list_assistants(), card)
-    return looking.addCallback(partial(_with_game, visit, stream))
+    name, first = visit.query.get("name", "").strip(), offset_in(visit)
+    scripts = operations.list_assistants()
+    named = [each for each in scripts if _is_named(each, name, visit)]
+    shown = {
+        "name": name,
+        "is_any": bool(scripts),
+        "is_filtered": bool(name) or len(scripts) > AT_ONCE,
+        "more": next_page(len(named), first, name=name),
+        "stream": stream,
+        "is_any_stopped": any(state_of(each) in HALTED for each in scripts),
+        "may_control": any(is_allowed("emergency stop", visit.account, each) for each in scripts),
+    }
+    looking = operations.glances(named[first : first + AT_ONCE], card)
+    return looking.addCallback(partial(_with_game, visit, shown))
 
 
-def _with_game(visit: Visit, stream: str, cards: Sequence[Shown]) -> Shown:
+def _is_named(script: AssistantScript, name: str, visit: Visit) -> bool:
+    names = f"{script.key}\n{name_before(script, visit.account)}"
+    return name.casefold() in names.casefold()
+
+
+def _with_game(visit: Visit, shown: Shown, cards: Sequence[Shown]) -> Shown:
     game = operations.budget_of(None)
     result = operations.questions(visit.account, is_staff=is_staff(visit.account))
     return {
+        **shown,
         "cards": cards,
         "game": _used(game.data.standings if game.ok else ()),
         "questions": len(result.data.questions),
-        "may_control": any(card["may_control"] for card in cards),
-        "is_any_stopped": any(card["is_stopped"] for card in cards),
-        "stream": stream,
     }
 
 
