@@ -126,11 +126,6 @@ def _profiles(call: Call) -> AcquaintancePage:
     return AcquaintancePage(page, data.count, next_of(call.query, page, data.count))
 
 
-def _one_profile(call: Call) -> Any:
-    result = profiles.show_profile(call.script, _person(call), look=look_of(call))
-    return _sent_profile(result.data) if result.ok else result
-
-
 ROWS = (
     # Rows below `me/` need no right: they are about the caller's own memories only.
     Row(
@@ -243,7 +238,9 @@ ROWS = (
     ),
     Row(
         Route("GET", f"{ONE}profiles/<ai_person:person>/", "profile", "show memories", TAG),
-        _one_profile,
+        lambda call: profiles.show_profile(call.script, _person(call), look=look_of(call)).map(
+            _sent_profile
+        ),
         "Show an assistant's profile of a person",
         "What it knows about the person, and their relationship.",
         operation_id="see_what_an_assistant_makes_of_somebody",

@@ -146,7 +146,8 @@ def read_message(request: SendMessageRequest) -> Given:
     if not text and not choice:
         raise InvalidParamsError(NO_WORDS)
     modes = peer_parts.modes_of(request.configuration.accepted_output_modes)
-    if not any(peer_parts.is_taken(kind, modes) for kind in ANSWER_TYPES) and not _has_text(modes):
+    has_text = any(mode.startswith(TEXT_PREFIX) for mode in modes)
+    if not (has_text or any(peer_parts.is_taken(kind, modes) for kind in ANSWER_TYPES)):
         raise ContentTypeNotSupportedError(NO_OUTPUT.format(modes=", ".join(modes)))
     # JSON in protobuf has floats only.
     is_number = isinstance(question, int | float) and question == int(question)
@@ -169,10 +170,6 @@ def _plain(sent: Struct | Value) -> Any:
     # Protobuf can hold NaN and infinity, which JSON cannot.
     except ValueError as error:
         raise InvalidParamsError(NO_JSON.format(why=error)) from None
-
-
-def _has_text(modes: Iterable[str]) -> bool:
-    return any(mode.startswith(TEXT_PREFIX) for mode in modes)
 
 
 def _text_of(part: Part) -> str:

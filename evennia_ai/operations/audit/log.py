@@ -114,9 +114,10 @@ def audit_log(
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
     )
-    matching = [each for each in entries if not by or _is_by(each, by)]
-    shown, count = matching[:most], record.count(subject)
-    following = shown[-1].version if len(matching) > most else None
+    if wanted := by.strip().casefold():
+        entries = [e for e in entries if wanted == str(e.details.get("by", "")).casefold()]
+    shown, count = entries[:most], record.count(subject)
+    following = shown[-1].version if len(entries) > most else None
     if by and following is None and len(entries) == MOST_LOOKED_AT:
         following = entries[-1].version
     data = FactPage([_as_data(entry) for entry in shown], count, following)
@@ -137,10 +138,6 @@ def words_of(entry: FactEntry, reader: Being) -> str:
         return text
     name = names.name_of(being, names.eyes_of(reader))
     return re.sub(rf"(?<![*\w]){re.escape(who)}(?![\d~])", lambda _: name, text)
-
-
-def _is_by(entry: AuditEntry, name: str) -> bool:
-    return str(entry.details.get("by", "")).casefold() == name.strip().casefold()
 
 
 def _as_data(entry: AuditEntry) -> FactEntry:

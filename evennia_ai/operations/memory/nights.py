@@ -12,7 +12,7 @@ from evennia_ai.audit.reading import AssistantApplication
 from evennia_ai.memory_store import rows
 from evennia_ai.operations.audit.log import current_log
 from evennia_ai.operations.memory.rows import Remembered, rows_of
-from evennia_ai.operations.result import Result, note, refuse_limit
+from evennia_ai.operations.result import Result, note
 from evennia_ai.operations.rights.private_words import PrivateView
 from evennia_ai.operations.times import clock_of
 
@@ -42,18 +42,10 @@ class Night:
     ]
 
 
-def list_nights(
-    script: AssistantScript, *, limit: int = 5, look: PrivateView | None = None
-) -> Result[list[Night]]:
-    """List the last completed nights of an assistant, the newest first.
-
-    Args:
-        limit: number of nights, 1 to 10.
-    """
-    if refused := refuse_limit(limit, MOST_NIGHTS):
-        return refused
+def list_nights(script: AssistantScript, *, look: PrivateView | None = None) -> Result[list[Night]]:
+    """List the last completed nights of an assistant, the newest first."""
     look, record = look or PrivateView(), current_log()
-    ends = record.page(script, limit=limit, events=(ENDED,))
+    ends = record.page(script, limit=MOST_NIGHTS, events=(ENDED,))
     nights = [_night(script, record, end, look) for end in ends]
     look.note(script, "memories")
     lines = [f"{clock_of(night.ended)[:16]}: {night.summary}" for night in nights]

@@ -329,19 +329,16 @@ def set_remembered(script: AssistantScript, being: Being, is_remembered: bool) -
 
 
 def forget_everything(
-    script: AssistantScript, being: Being | str, *, with_waiting: bool = False, by: str = ""
+    script: AssistantScript, being: Being | str, *, by: str = ""
 ) -> Result[ForgottenPerson]:
     """Forget a person everywhere: memories, profile, notes, conversation, summaries and traces.
 
-    A turn that is answering them is dropped first.
-
-    Args:
-        with_waiting: also drop their messages that were not answered yet.
+    A turn that is answering them is dropped first; messages that wait for an answer stay.
     """
     person = person_id(being)
     with signed(by):
         # First, since a turn that ends afterwards would store their words again.
-        _drop_under_way(script, person, with_waiting=with_waiting)
+        _drop_under_way(script, person)
         elsewhere = tracing.forget, tasks.forget, approvals.forget
         count = forgetting.forget_person(script, person, *elsewhere)
     whom, name = "you" if not by else "them", _name(script, being, by)
@@ -349,7 +346,7 @@ def forget_everything(
     return Result(True, f"{name} has forgotten {whom}: {gone}", ForgottenPerson(count, KEPT))
 
 
-def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool) -> None:
+def _drop_under_way(script: AssistantScript, person: str) -> None:
     """Drop everything under way that could still write something about a person.
 
     Another player's turn that holds their overheard words starts again, unless an effect of it was
@@ -378,12 +375,7 @@ def _drop_under_way(script: AssistantScript, person: str, *, with_waiting: bool)
         aside.recover(script, is_final=True)
         state.write(script, current_tool_call=None)
     aside.void(script, lambda item: item["id"] in theirs or name.is_in(str(item)))
-    gone = [
-        item
-        for item in work.inbox
-        if item["id"] in (theirs if with_waiting else busy) and item["kind"] != TASK
-    ]
-    if gone:
+    if gone := [item for item in work.inbox if item["id"] in busy and item["kind"] != TASK]:
         state.discard(script, gone)
     approvals.discard_of(script, person)
     script.beat_soon()

@@ -85,7 +85,9 @@ def find(key: str) -> AccessToken | None:
         row = known.first() if token is not None and _adopt(token) else None
     if row is None or not _is_good(row):
         return None
-    note_use(row)
+    if now() - row.used_at >= USE_IS_WRITTEN_SECONDS:
+        row.used_at = now()
+        AccessToken.objects.filter(pk=row.pk).update(used_at=row.used_at)
     good: AccessToken = row
     return good
 
@@ -107,13 +109,6 @@ def _is_good(row: Any) -> bool:
         end([row.pk])
         return False
     return True
-
-
-def note_use(row: AccessToken) -> None:
-    """Store that a token was used, at most once an hour."""
-    if now() - row.used_at >= USE_IS_WRITTEN_SECONDS:
-        row.used_at = now()
-        AccessToken.objects.filter(pk=row.pk).update(used_at=row.used_at)
 
 
 def of_account(account: Account) -> QuerySet[AccessToken]:

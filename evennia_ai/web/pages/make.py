@@ -55,20 +55,11 @@ def save_upload(account: int, content: bytes) -> str:
 
 def find_upload(account: int, mark: str) -> bytes | None:
     """Find the account's file by its mark; None if it is not held any more."""
-    _forget_old()
+    now = monotonic()
+    for each in [key for key, kept in _UPLOADS.items() if now - kept.at > KEPT_SECONDS]:
+        del _UPLOADS[each]
     upload = _UPLOADS.get(account)
     return upload.content if upload is not None and _mark(upload.content) == mark else None
-
-
-def drop_upload(account: int) -> None:
-    """Forget the account's file."""
-    _UPLOADS.pop(account, None)
-
-
-def _forget_old() -> None:
-    now = monotonic()
-    for account in [key for key, each in _UPLOADS.items() if now - each.at > KEPT_SECONDS]:
-        del _UPLOADS[account]
 
 
 def _mark(content: bytes) -> str:
@@ -200,7 +191,7 @@ def _make_of_card(visit: Visit) -> Result:
         maker=visit.account,
     )
     if result.ok:
-        drop_upload(_account_pk(visit))
+        _UPLOADS.pop(_account_pk(visit), None)
     return result if result.ok else at_field("card_key", result)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from evennia_ai.operations import Result
 from evennia_ai.operations.memory import upkeep
-from evennia_ai.operations.memory.nights import MOST_NIGHTS, Night, list_nights
+from evennia_ai.operations.memory.nights import Night, list_nights
 from evennia_ai.operations.rights import is_allowed
 from evennia_ai.web.forms import number_in, time_shown, value_shown
 from evennia_ai.web.pages.memory import shown_memory
@@ -17,7 +17,7 @@ from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 def _show(visit: Visit) -> Shown:
     script, account = visit.assistant, visit.account
     data = upkeep.sleep_status(script).data
-    nights = list_nights(script, limit=MOST_NIGHTS, look=visit.look).data
+    nights = list_nights(script, look=visit.look).data
     return {
         "told": upkeep.sleep_sentence(script),
         "is_asleep": data.mode == "sleep",

@@ -9,7 +9,7 @@ from evennia_ai.core.settings.paths import locate, text_at
 from evennia_ai.operations import Result
 from evennia_ai.operations.rights import is_allowed, refusal
 from evennia_ai.operations.settings import changing as settings_of
-from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, SettingRow, group_of
+from evennia_ai.operations.settings.rows import HEADINGS, OTHERS, group_of
 from evennia_ai.web import edits
 from evennia_ai.web.fields import (
     Field,
@@ -30,7 +30,11 @@ _WHERE = re.compile(r"[;,]? its keys are in .*")
 
 def _show(visit: Visit) -> Shown:
     rows = settings_of.configuration(visit.assistant).data["settings"]
-    fields = [field_of(row, visit) for row in rows if _has_field(row)]
+    fields = [
+        field_of(row, visit)
+        for row in rows
+        if row["name"] != FIXED and not is_container(row) and not is_within(row)
+    ]
     groups = [_group(title, fields) for title in (*HEADINGS, OTHERS)]
     return {
         "groups": groups,
@@ -39,10 +43,6 @@ def _show(visit: Visit) -> Shown:
         **look_shown(visit),
         **edits.edits_of(visit),
     }
-
-
-def _has_field(row: SettingRow) -> bool:
-    return row["name"] != FIXED and not is_container(row) and not is_within(row)
 
 
 def _group(title: str, fields: Iterable[Field]) -> Shown:

@@ -61,8 +61,8 @@ class ForgettingTest(RememberingTest):
         self.know(self.toms, "Tom", "is afraid of Mira")
         self.settle()
 
-    def forget_mira(self, **options: Any) -> Any:
-        result = operations.forget_everything(self.ada_script, self.mira, **options)
+    def forget_mira(self) -> Any:
+        result = operations.forget_everything(self.ada_script, self.mira)
         assert result.ok, result.message
         self.settle()
         return result
@@ -309,13 +309,10 @@ class TestUnderWay(ForgettingTest):
         assert not state.read(self.ada_script, "current_tool_call")
 
     def test_what_waits_is_answered(self) -> None:
-        """Her waiting messages are dropped only on request."""
         self.type(self.tom, "whisper Ada = busy")
         self.type(self.mira, "whisper Ada = hello")
         self.forget_mira()
         assert ["busy", "hello"] == [event.body for event in self.waiting()]
-        self.forget_mira(with_waiting=True)
-        assert ["busy"] == [event.body for event in self.waiting()]
         self.model_answers(whispers("Yes?"))
         assert 'Ada whispers: "Yes?"' == self.tom.heard_from(self.ada)[-1]
 

@@ -9,7 +9,6 @@ from evennia_ai import operations
 from evennia_ai.agent import remote_delegating
 from evennia_ai.core.turn.execution import ExecutionConfig
 from evennia_ai.models import RemoteTask
-from evennia_ai.operations.memory import own
 from evennia_ai.operations.peers import overview
 from evennia_ai.runtime import services, state, turns
 from evennia_ai.runtime.turns import aside
@@ -100,7 +99,6 @@ class TestWaits(DelegationTest):
         for void in (
             lambda: operations.reset_history(script),
             lambda: operations.control.set_enabled(script, False),
-            lambda: own.forget_everything(script, "*#1", with_waiting=True),
             lambda: state.mute(script, "*#1", is_muted=True),
             lambda: state.discard(script, [event.as_stored()]),
             lambda: aside.give_up(script, {**turns.as_noted(self.turn), "events": [event.id]}),
