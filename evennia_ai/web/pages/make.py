@@ -56,7 +56,7 @@ def save_upload(account: int, content: bytes) -> str:
 def find_upload(account: int, mark: str) -> bytes | None:
     """Find the account's file by its mark; None if it is not held any more."""
     now = monotonic()
-    for each in [key for key, kept in _UPLOADS.items() if now - kept.at > KEPT_SECONDS]:
+    for each in [key for key, past in _UPLOADS.items() if now - past.at > KEPT_SECONDS]:
         del _UPLOADS[each]
     upload = _UPLOADS.get(account)
     return upload.content if upload is not None and _mark(upload.content) == mark else None
