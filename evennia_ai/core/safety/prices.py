@@ -21,7 +21,7 @@ MOST_REPORTED = 10**7
 # Members of a report: as chat completions have them, and as some gateways pass on others' own.
 PROMPT, COMPLETION = ("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")
 PROMPT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
-CACHED_TOKENS = "cached_tokens"
+CACHED_TOKENS, WRITTEN_TOKENS = "cached_tokens", "cache_write_tokens"
 CACHE_READ, CACHE_WRITTEN = "cache_read_input_tokens", "cache_creation_input_tokens"
 # For a million tokens: far above any price, and the cost of a call fits into its column.
 MOST_DOLLARS = 1_000_000
@@ -170,10 +170,11 @@ def _prompt_of(report: Mapping[str, object]) -> tuple[int, int, int]:
     if not prompt:
         return 0, 0, 0
     chat, responses = PROMPT_DETAILS
-    details = report.get(chat) or report.get(responses)
-    cached = details.get(CACHED_TOKENS) if isinstance(details, Mapping) else None
+    given = report.get(chat) or report.get(responses)
+    details = given if isinstance(given, Mapping) else {}
+    cached = details.get(CACHED_TOKENS)
     read = _first_count(report, CACHE_READ) or 0
-    written = _first_count(report, CACHE_WRITTEN) or 0
+    written = _first_count(report, CACHE_WRITTEN) or _first_count(details, WRITTEN_TOKENS) or 0
     # Anthropic counts what it read from its cache and wrote into it beside the rest. Gateways that
     # add all of it up, as others do, say so by the details.
     if type(cached) is int and cached >= read:
