@@ -148,11 +148,11 @@ class PushSender:
             _RejectedError: the webhook answered that it will not take the event.
         """
         url, seconds = delivery.hook.url, self._config.hook_seconds
-        payload = wire.push_payload(delivery.task, delivery.event)
-        body = json.dumps(payload, ensure_ascii=False).encode()
-        headers = _headers(delivery, body)
         place = await locate(url, self._config.hook_networks, NETWORKS)
         with self._breaker(delivery.account, place.host).acquire():
+            payload = wire.push_payload(delivery.task, delivery.event)
+            body = json.dumps(payload, ensure_ascii=False).encode()
+            headers = _headers(delivery, body)
             answer = await exchange(
                 "POST", url, place, data=body, headers=headers, seconds=seconds, most_bytes=0
             )

@@ -202,7 +202,7 @@ class TestForgetting(RememberingTest):
 
     def test_words_too_many(self) -> None:
         shown = self.answer(self.mira, "assistant forget everything now")
-        assert shown.startswith("'everything now' is not the number of a memory.")
+        assert shown.startswith("There is no assistant named now. There are: Ada.")
 
 
 class TestOptingOut(RememberingTest):
