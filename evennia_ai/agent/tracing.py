@@ -131,7 +131,11 @@ def insert(assistant: int, rows: list[MessageTrace]) -> None:
 
 
 def of(assistant: int, now: float) -> QuerySet[TracedMessage]:
-    """The rows of an assistant that are not too old, pruned or not."""
+    """The rows of an assistant that are not too old, pruned or not.
+
+    Args:
+        now: seconds since 1970.
+    """
     config = trace_config()
     if not _is_kept(config):
         return TracedMessage.objects.none()

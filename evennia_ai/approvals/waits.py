@@ -23,7 +23,11 @@ GRACE_SECONDS = 10.0
 
 @dataclass(slots=True, eq=False)
 class Waiter:
-    """One turn, or other work, that waits for an answer."""
+    """One turn, or other work, that waits for an answer.
+
+    Attributes:
+        timer: ends its wait, or None.
+    """
 
     script: Assistant
     deferred: Deferred[Answer]

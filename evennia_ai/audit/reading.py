@@ -184,7 +184,11 @@ class AssistantApplication(Application[UUID]):
         return archive.exporting(_known(key), self.mapper, stream, step)
 
     def archive(self, key: Script | str, config: AuditConfig | None = None) -> Archived:
-        """Move the events that the policy does not keep from the database into a file."""
+        """Move the events that the policy does not keep from the database into a file.
+
+        Args:
+            config: the policy; None: the game's.
+        """
         return archive.archive(_known(key), self, config)
 
 

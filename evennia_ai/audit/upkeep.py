@@ -24,6 +24,7 @@ class Upkeep:
     """Archives the events that the policy does not keep, in steps with pauses between them.
 
     Args:
+        clock: monotonic seconds.
         later: calls a function after some seconds; None: callers must call `step` themselves.
     """
 

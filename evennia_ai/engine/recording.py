@@ -29,6 +29,8 @@ class RecordedCall:
     """A model call: the prompt and the reply.
 
     Attributes:
+        error: the error text, or "".
+        nano: cost in nano-dollars.
         began: seconds on the clock.
         prompt: the composed prompt; the last call after a limit sends only a part of it.
         messages: the messages sent; cut to the newest ones if they take too much space.
@@ -223,7 +225,11 @@ class TurnRing:
         running: Callable[[Ports], Awaitable[Stop]],
         clock: Callable[[], float],
     ) -> Stop:
-        """Run a turn and record it."""
+        """Run a turn and record it.
+
+        Args:
+            clock: seconds.
+        """
         record = RecordedTurn(turn, clock(), self.most_characters)
         self._turns.append(record)
         model = RecordedModel(ports.model, ports.compose, record, clock, self)
@@ -269,7 +275,11 @@ class TurnRing:
 
 
 class RecordedModel:
-    """A model port that records its calls."""
+    """A model port that records its calls.
+
+    Args:
+        clock: seconds.
+    """
 
     __slots__ = ("_clock", "_compose", "_inner", "_prompt", "_record", "_ring", "_tell")
 
@@ -314,7 +324,11 @@ class RecordedModel:
 
 
 class RecordedTools:
-    """A toolbox that records its calls."""
+    """A toolbox that records its calls.
+
+    Args:
+        clock: seconds.
+    """
 
     __slots__ = ("_clock", "_inner", "_record", "_tell", "specs")
 

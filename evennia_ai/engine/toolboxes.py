@@ -56,7 +56,11 @@ class Wrapper:
 
 @dataclass(frozen=True, slots=True)
 class Logged(Wrapper):
-    """Adds an audit event about each call to the turn."""
+    """Adds an audit event about each call to the turn.
+
+    Args:
+        clock: seconds.
+    """
 
     clock: Callable[[], float]
 
@@ -242,6 +246,11 @@ class Retried(Wrapper):
     """Retries calls that failed for a temporary reason, within the tool's timeout.
 
     Only calls that may be repeated: those that no one notices, or whose tool is idempotent.
+
+    Args:
+        wait: waits for some seconds.
+        clock: monotonic seconds.
+        random: gives a number from 0 to 1.
     """
 
     config: RetryConfig

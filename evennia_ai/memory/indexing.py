@@ -64,6 +64,8 @@ class Indexing:
     """The state of an assistant's indexing in this process.
 
     Attributes:
+        due: timer of the next run, or None.
+        retry: timer of the backoff, or None.
         wait_seconds: upper bound of the last backoff, 0 if the store is up.
         running: runs that have started or wait for the lock.
         added: memories indexed since the last check of retention.

@@ -63,6 +63,7 @@ class Recalled:
     """The prompt's sections from memory.
 
     Attributes:
+        problem: the reason why the search failed, or "".
         entities: notes about the people present.
         memories: memories, with known ones and hearsay apart.
         audiences: who may know all of it; empty if it is public.

@@ -86,6 +86,7 @@ class Table:
         """The next page of searchable memories in the order of their ids; [] at the end.
 
         Args:
+            audience: restrict to one audience; None for all.
             signature: embedding model whose vectors are joined.
             after, until: ids above the first, up to and including the second.
         """

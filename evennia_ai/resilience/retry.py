@@ -57,6 +57,7 @@ class RetryPlan:
     """Counts the attempts of one call and decides whether there is another.
 
     Args:
+        random: gives a number from 0 to 1.
         clock: monotonic seconds.
 
     Attributes:
@@ -146,6 +147,7 @@ def backoff_seconds(
     jitter, and never less than the service asked for.
 
     Args:
+        random: a number from 0 to 1.
         attempt: number of the failed attempt, from 1.
         retry_after: seconds that the service asked for.
     """

@@ -109,7 +109,11 @@ _NONE: frozenset[str] = frozenset()  # shared, since `set_aside` is asked for ma
 
 
 class InnerCall(NamedTuple):
-    """A model call in a context that nobody watches."""
+    """A model call in a context that nobody watches.
+
+    Attributes:
+        at: seconds on the clock.
+    """
 
     at: float
     context: str

@@ -92,6 +92,9 @@ def data_part(data: Mapping[str, object]) -> dict[str, Any]:
 def file_part(name: str, kind: str, content: str, encoded: str, url: str) -> dict[str, Any]:
     """A file as a part, from exactly one of the three sources.
 
+    Args:
+        encoded: its bytes, as base64.
+
     Raises:
         ValueError: it cannot be sent; the text says why.
     """

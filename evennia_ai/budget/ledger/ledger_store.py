@@ -61,6 +61,7 @@ class LedgerStore:
     """The ledger of one server process. It keeps calls in memory, but no totals.
 
     Args:
+        clock: monotonic seconds.
         later: calls a function after some seconds; None: callers must flush themselves.
     """
 

@@ -37,7 +37,11 @@ T = TypeVar("T")
 
 
 class Absence:
-    """The state of a shared ledger that did not answer."""
+    """The state of a shared ledger that did not answer.
+
+    Args:
+        clock: monotonic seconds.
+    """
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -127,7 +131,11 @@ def estimate_of_reserve(*, is_whole: bool) -> tuple[BillingContext, CostEstimate
 
 @dataclass(slots=True)
 class Reserve:
-    """The unused rest of the reserve for one day."""
+    """The unused rest of the reserve for one day.
+
+    Attributes:
+        tokens, nano: tokens and nano-dollars that are left.
+    """
 
     held: Reservation
     tokens: int
@@ -162,6 +170,9 @@ class Outage:
 
     There is a reserve for today and, in the last minutes of a day, one for the next day too, so
     that an outage at midnight does not stop the game.
+
+    Args:
+        clock: monotonic seconds.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -80,6 +80,7 @@ class CostEstimate:
     """The most that a call may use.
 
     Attributes:
+        price: None: unknown.
         usage: tokens of its prompt, and the limit of its answer.
         least: the fewest answer tokens with which the call is useful; a cap may reduce the answer
             to that. None: it must not be reduced.

@@ -45,7 +45,11 @@ def is_same(call: Heard, other: Heard) -> bool:
 
 
 def is_echo(calls: Iterable[Call], heard: Heard, now: float) -> bool:
-    """True for a message that game code reported just before."""
+    """True for a message that game code reported just before.
+
+    Args:
+        now: seconds on the clock of the calls.
+    """
     return any(0 <= now - at <= ECHO_SECONDS and is_same(call, heard) for at, call in calls)
 
 

@@ -119,7 +119,11 @@ class Request:
     lists: tuple[tuple[str, Sequence[Shown]], ...]
 
     def as_prompt(self, *, is_known: bool, longest: int = LONGEST_ENTRY) -> str:
-        """The lists as text: only those with known facts, or only the others."""
+        """The lists as text: only those with known facts, or only the others.
+
+        Args:
+            longest: characters of one text.
+        """
         paragraphs = (
             f"{title}:\n{numbered(parts, longest)}"
             for title, parts in self.lists

@@ -62,6 +62,7 @@ class Exchange:
     """A journal entry about speech, parsed.
 
     Attributes:
+        answer: the answer, or "".
         name: the speaker, or "" if the entry is about something else.
     """
 

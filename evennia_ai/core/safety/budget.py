@@ -81,7 +81,11 @@ class BudgetAccount(NamedTuple):
 
 
 def period_of(span: BudgetSpan, now: float) -> str:
-    """The period that contains a moment."""
+    """The period that contains a moment.
+
+    Args:
+        now: seconds since 1970.
+    """
     return datetime.fromtimestamp(now, UTC).strftime(_FORMATS[span])
 
 

@@ -50,6 +50,10 @@ def as_prompt(lines: Sequence[str]) -> str:
 def proposed(current: Sequence[str], text: str, replaces: str) -> tuple[str, ...]:
     """The guidelines after a proposed change.
 
+    Args:
+        text: the new one, or "".
+        replaces: text of the one to remove, or "".
+
     Raises:
         ValueError: nothing would change, or an assistant may not propose it.
     """

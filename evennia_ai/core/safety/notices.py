@@ -99,6 +99,7 @@ def failed(
     """Notice of a turn that failed.
 
     Args:
+        whom: name of the person who waited, or "".
         ending: what they learned: "was told".
         left: further failures in a row until the assistant stops itself; None if it does not count.
         times: as for `reached`.

@@ -100,7 +100,12 @@ class ApprovalRequest:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The outcome of a question."""
+    """The outcome of a question.
+
+    Attributes:
+        choice: id of the chosen answer, or "".
+        by: name of the person who answered, or "".
+    """
 
     outcome: QuestionOutcome
     choice: str = ""

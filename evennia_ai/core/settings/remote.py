@@ -102,7 +102,11 @@ class RemoteConfig(LenientGroup):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote agent."""
+    """A remote agent.
+
+    Attributes:
+        token: bearer token to send, or "".
+    """
 
     name: str
     config: RemoteConfig

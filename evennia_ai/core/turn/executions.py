@@ -161,6 +161,7 @@ def logged(
     """The log with the tool calls among some audit events appended, cut to its limit.
 
     Args:
+        at: seconds since 1970.
         person: the person for whom they were made, or "".
     """
     when = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")

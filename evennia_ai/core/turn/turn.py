@@ -51,6 +51,7 @@ class MoneySpent:
     """The cost of model calls, as it is in the ledger.
 
     Attributes:
+        nano: nano-dollars.
         unpriced: number of calls whose price is unknown.
         calls: number of calls that count in the ledger; a cap or a service may refuse others.
         usage: tokens of these calls; for one that was cut off the estimate.
