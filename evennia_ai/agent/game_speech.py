@@ -134,17 +134,12 @@ def _take_once(script: Assistant, heard: Heard, sender: GameObject) -> None:
         if not 0 <= now - record.at <= ECHO_SECONDS:
             break
         if is_same(heard, record.heard):
-            if not _is_bare(record):
+            # Only a line without options that led to nothing gives way.
+            if record.heard.source not in UNMARKED or record.verdict.outcome is TRIGGER:
                 return
             _forget_line(script, record)
     script.work.calls_of_game.append((now, heard))
     hearing.handle_message(script, heard, sender)
-
-
-def _is_bare(record: DecisionTrace) -> bool:
-    """True for a line without options that led to nothing."""
-    is_unmarked = record.heard.source in UNMARKED
-    return is_unmarked and record.verdict.outcome is not TRIGGER
 
 
 def _forget_line(script: Assistant, record: DecisionTrace) -> None:

@@ -67,7 +67,7 @@ USED_UP = "{name} was given {tasks} today, and gets no more before tomorrow (UTC
 RESTING = "{name} does not work at present, and is asked again in {seconds} s; do without it"
 CONSENT = "{name} wants somebody's consent or login, which you cannot give; do without it"
 LATE = "it did not answer within {seconds:g} s, and its task was called off"
-CUT_OFF, UNANSWERED = "it was dropped", "nobody answered what it asks"
+CUT_OFF = "it was dropped"
 GONE = "{name} waits for that answer no more; give it the task anew, or do without it"
 
 
@@ -99,7 +99,7 @@ async def delegate_remotely(
     finally:
         # Where nothing was sent, the agent's question is still open.
         if wait is not None:
-            remote_tasks.expect_answer(wait, agent.remote.config.seconds, UNANSWERED)
+            remote_tasks.expect_answer(wait)
     if standing.state == INPUT_REQUIRED:
         return ASKS.format(name=agent.name, said=quote(standing.text))
     report = standing.text or "(no words)"
@@ -296,7 +296,7 @@ def _record_end(
     if standing.state == INPUT_REQUIRED and wait.answers < MOST_ANSWERS:
         wait.answers += 1
         remote_tasks.note_state(wait, remote_tasks.ASKING)
-        remote_tasks.expect_answer(wait, payment.agent.remote.config.seconds, UNANSWERED)
+        remote_tasks.expect_answer(wait)
         return standing
     if standing.state in (INPUT_REQUIRED, AUTH_REQUIRED):
         remote_tasks.give_up(wait, standing.state)

@@ -18,7 +18,6 @@ from evennia_ai.core.settings.budget import Scope
 from evennia_ai.core.turn.react import Stop, StopReason
 from evennia_ai.core.turn.turn import Turn
 from evennia_ai.emergency import trigger_emergency_stop
-from evennia_ai.errors import LimitReachedError
 from evennia_ai.messages import incoming, outgoing
 from evennia_ai.runtime import state
 from evennia_ai.runtime.assistant import Assistant
@@ -87,19 +86,16 @@ def _cause_to_lock(script: Assistant, turn: Turn, stop: Stop) -> tuple[Cause | N
     """
     if stop.halt is not None and not _is_gone(script, turn.event):
         return stop.halt.cause, stop.halt.detail, False
-    if stop.limit is None or not _locks(stop.limit):
+    hit = stop.limit
+    # A limit of a whole chain is not the fault of its last assistant.
+    if hit is None or is_of_chain(hit.scope) or not LIMITS[LimitKind(hit.kind)].locks:
         return None, "", False
-    is_shared = stop.limit.kind == LimitKind.TOKENS_TOTAL
+    is_shared = hit.kind == LimitKind.TOKENS_TOTAL
     # Only one player's account is empty; the others may still talk to it.
-    if is_shared and stop.limit.scope.startswith(Scope.PLAYER):
+    if is_shared and hit.scope.startswith(Scope.PLAYER):
         return None, "", False
-    cause = Cause.LOOP if stop.limit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET
+    cause = Cause.LOOP if hit.kind == LimitKind.TASK_ITERATIONS else Cause.BUDGET
     return cause, stop.detail, is_shared
-
-
-def _locks(hit: LimitReachedError) -> bool:
-    """True where a limit locks; a limit of a whole chain is not the fault of its last assistant."""
-    return LIMITS[LimitKind(hit.kind)].locks and not is_of_chain(hit.scope)
 
 
 def most_errors(script: Assistant) -> int:

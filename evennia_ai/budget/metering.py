@@ -130,7 +130,7 @@ class TurnModel:
             # No person is asked for more time if it is only the last word, or if nothing was sent.
             if self.turn.stopped_by or isinstance(error, NoFreeSlotError):
                 raise
-            raise self._call_time_over(error) from error
+            raise self._call_time_over() from error
         self.counter.note_usage(self._estimated, reply.usage)
         self.turn.model = self.metered.name_of(reply)
         return self._mended(reply) if self.inputs.is_grounded else reply
@@ -148,7 +148,7 @@ class TurnModel:
         content = reply.content if calls else mended(reply.content, line, note, names)
         return replace(reply, content=content, tool_calls=calls)
 
-    def _call_time_over(self, error: ModelTimeoutError) -> LimitReachedError:
+    def _call_time_over(self) -> LimitReachedError:
         """The call's deadline as a limit; if a person grants more time, the call is repeated."""
         seconds = self.metered.client.deadline_seconds
         turn = self.turn

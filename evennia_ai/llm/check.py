@@ -90,7 +90,7 @@ def check_endpoint(
     generation: Generation = Generation(),
     reactor: Reactor = default_reactor,
 ) -> Deferred[Report]:
-    """Ask the endpoint for its models, a sentence, a tool call and an answer to a long prompt.
+    """Ask each address for its models, a sentence, a tool call and an answer to a long prompt.
 
     An open circuit breaker does not prevent the check; an answer closes it, and failures are not
     counted.
@@ -99,28 +99,14 @@ def check_endpoint(
         paid: wraps a client into one that accounts for its calls; None: they are not accounted for.
         generation: the assistant's sampling settings, which the endpoint may refuse.
     """
-    return Deferred.fromCoroutine(_Check(endpoint, pool, paid, generation, reactor).run())
-
-
-def check_endpoints(
-    endpoint: Endpoint,
-    pool: Pool,
-    *,
-    paid: Paid | None = None,
-    generation: Generation = Generation(),
-    reactor: Reactor = default_reactor,
-) -> Deferred[Report]:
-    """Check each address of a model in turn; the results are lines of one report."""
 
     async def check_all() -> Report:
         lines: list[CheckResult] = []
         for one in endpoint.each:
-            report = await check_endpoint(
-                one, pool, paid=paid, generation=generation, reactor=reactor
-            )
+            results = await _Check(one, pool, paid, generation, reactor).run()
             lines += (
                 replace(line, name=f"{line.name} at {one.base_url}") if endpoint.replicas else line
-                for line in report.lines
+                for line in results
             )
         return Report(endpoint.describe(), tuple(lines))
 
@@ -143,7 +129,7 @@ class _Check:
         self._transport = pool.transport(endpoint)
         self._reactor = reactor
 
-    async def run(self) -> Report:
+    async def run(self) -> list[CheckResult]:
         """Run all probes in turn; if the endpoint does not answer the first, skip the others."""
         lines = [await self._try("answers", self._answers)]
         if lines[0].ok:
@@ -151,7 +137,7 @@ class _Check:
             lines.append(await self._try("model", self._model))
             lines.append(await self._try("tool calls", self._tool_call))
             lines.append(await self._try("context", self._context))
-        return Report(self._endpoint.describe(), tuple(lines))
+        return lines
 
     async def _try(
         self, name: str, probe: Callable[[], Awaitable[tuple[bool, str]]]

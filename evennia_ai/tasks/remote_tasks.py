@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from django.db import DatabaseError
@@ -45,6 +44,7 @@ DISBELIEVED = (
     "counted (most_tokens)"
 )
 TURN_OVER = "the turn that it was for is over"
+UNANSWERED = "nobody answered what it asks"
 
 
 @dataclass(eq=False, slots=True, kw_only=True)
@@ -115,10 +115,11 @@ def is_asking(wait: RemoteWait) -> bool:
     return wait.row.id in _OPEN and wait.row.state == ASKING
 
 
-def expect_answer(wait: RemoteWait, seconds: float, why: str) -> None:
-    """End a task after some seconds if its agent asks something and nobody answers."""
+def expect_answer(wait: RemoteWait) -> None:
+    """End a task in time if its agent asks something and nobody answers."""
     if is_asking(wait) and wait.timer is None:
-        wait.timer = wait.requester.clock.callLater(seconds, partial(give_up, wait, why))
+        seconds = wait.agent.remote.config.seconds
+        wait.timer = wait.requester.clock.callLater(seconds, give_up, wait, UNANSWERED)
         wait.requester.work.unanswered.add(wait)
 
 

@@ -16,7 +16,7 @@ from evennia_ai.core.turn.fullness import Fullness
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm import local
 from evennia_ai.llm.answer_limits import Generation
-from evennia_ai.llm.check import CheckResult, check_endpoints
+from evennia_ai.llm.check import CheckResult, check_endpoint
 from evennia_ai.llm.check import Report as Report
 from evennia_ai.llm.endpoints import LOCAL_MODEL, PRESETS, SCRIPTED, from_provider
 from evennia_ai.llm.local.pinned import QWEN
@@ -114,7 +114,7 @@ def check_chosen(provider: str, model: str) -> Deferred[Report]:
         ConfigurationError: provider and model do not fit together.
     """
     endpoint = from_provider(provider, model, services.endpoint())
-    return check_endpoints(endpoint, services.pool(), paid=partial(MeteredClient, None))
+    return check_endpoint(endpoint, services.pool(), paid=partial(MeteredClient, None))
 
 
 def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
@@ -127,7 +127,7 @@ def check_model(script: AssistantScript | None = None) -> Deferred[Report]:
         ConfigurationError: settings do not fit together.
     """
     endpoint = script.endpoint() if script is not None else services.endpoint()
-    checked = check_endpoints(
+    checked = check_endpoint(
         endpoint,
         services.pool(),
         paid=partial(MeteredClient, script),

@@ -40,7 +40,7 @@ class TestWaits(DelegationTest):
         """A task whose agent asks something and waits for an answer."""
         wait = remote_tasks.begin(self.ada_script, self.agent, self.turn)
         remote_tasks.note_state(wait, remote_tasks.ASKING)
-        remote_tasks.expect_answer(wait, SECONDS, "nobody answered")
+        remote_tasks.expect_answer(wait)
         return wait
 
     def answer(self) -> list[Any]:
@@ -74,7 +74,7 @@ class TestWaits(DelegationTest):
         wait = self.ask_back()
         remote_tasks.give_up(wait, "it is over")
         remote_tasks.note_state(wait, remote_tasks.OPEN)
-        remote_tasks.expect_answer(wait, SECONDS, "nobody answered")
+        remote_tasks.expect_answer(wait)
         assert ("failed", None) == (self.state_of(wait), wait.timer)
         assert not remote_tasks.is_asking(wait)
 
