@@ -62,7 +62,9 @@ def load_tools() -> None:
     """Load the modules that register the game's tools; the log of the start names a broken one."""
     # A broken module of the game must not keep the game from starting.
     with suppress(ConfigurationError):
-        load_modules((delegating.__name__, attaching.__name__, *services.tool_modules()))
+        # First the package's own, which a setting that is no list must not take away.
+        load_modules((delegating.__name__, attaching.__name__))
+        load_modules(services.tool_modules())
 
 
 def free_body(body: GameObject) -> None:
