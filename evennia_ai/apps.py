@@ -20,8 +20,11 @@ from django.urls import Resolver404, resolve
 from evennia.server.signals import SIGNAL_ACCOUNT_POST_LOGIN, SIGNAL_OBJECT_POST_UNPUPPET
 from twisted.internet import reactor
 
+from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import CHECKS_TAG
+from evennia_ai.core.settings.memory import MemoryConfig
 from evennia_ai.core.settings.model import SettingsGroup
+from evennia_ai.core.settings.safety import SafetyConfig
 from evennia_ai.core.settings.services import ApiConfig, TraceConfig, WebConfig
 from evennia_ai.core.typed_objects import Account, GameObject
 from evennia_ai.errors import ConfigurationError
@@ -59,7 +62,10 @@ def check_settings(
     from evennia_ai.runtime import services
 
     notice, problems = "", dict[str, None]()
-    groups: Iterable[type[SettingsGroup]] = (ApiConfig, TraceConfig, WebConfig)
+    groups: Iterable[type[SettingsGroup]] = (
+        *(ApiConfig, TraceConfig, WebConfig),
+        *(HearingConfig, MemoryConfig, SafetyConfig),
+    )
 
     def check_money() -> None:
         ledger.check_settings((services.endpoint(), *services.fallbacks()))

@@ -125,7 +125,7 @@ class AssistantScript(NearBody, AmongMany, DefaultScript):
         warming.begin(self)
 
     def _rebuild(self) -> None:
-        starting.load_tools(self)
+        starting.load_tools()
         # Both connect in the background from their first use, so that no turn waits for them.
         services.remote_servers()
         services.remote_specialists()

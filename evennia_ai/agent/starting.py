@@ -13,6 +13,7 @@ log would never yield what is stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,13 +58,13 @@ class RowsAhead:
     may_have_tasks: bool = True
 
 
-def load_tools(script: Any) -> None:
-    """Load the modules that register the game's tools; a broken one is logged."""
-    try:
-        load_modules((delegating.__name__, attaching.__name__, *services.tool_modules()))
+def load_tools() -> None:
+    """Load the modules that register the game's tools; the log of the start names a broken one."""
     # A broken module of the game must not keep the game from starting.
-    except ConfigurationError as error:
-        logger.log_err(f"[assistant] {script.key} goes on without some tools: {error}")
+    with suppress(ConfigurationError):
+        # First the package's own, which a setting that is no list must not take away.
+        load_modules((delegating.__name__, attaching.__name__))
+        load_modules(services.tool_modules())
 
 
 def free_body(body: GameObject) -> None:

@@ -21,8 +21,8 @@ from evennia_ai.operations.budget.caps import CapRow, known_cost
 from evennia_ai.operations.memory.upkeep import FAILED, MemorySummary, condition_of
 from evennia_ai.operations.monitoring.capacity import in_words
 from evennia_ai.operations.monitoring.status import Brief, Glance, Status
+from evennia_ai.operations.settings.checks import broken_modules
 from evennia_ai.operations.times import as_shown
-from evennia_ai.operations.tools.running import broken_modules
 
 # Maximum widths in characters; 0 for the column that gets the rest of the line.
 HEAD = ("Assistant", "State", "Idle", "Model", "Tokens today", "$ today", "Breakers", "Asks")

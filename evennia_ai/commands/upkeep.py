@@ -74,8 +74,7 @@ class UpkeepWords(WordCommand):
             return
         for line in guarding.find_clashes(script):
             self.msg(literal(f"{line} {guarding.ADVICE}"))
-        problems = (*name_clashes.clashes(), *running.broken_modules(), *problems_of_game())
-        for line in problems:
+        for line in (*name_clashes.clashes(), *problems_of_game()):
             self.msg(literal(line))
         self._show_hearing(script)
         for line in map(OPEN_FILE.format, database_files.readable_by_others()):

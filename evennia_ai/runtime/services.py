@@ -21,7 +21,6 @@ from twisted.internet.defer import Deferred
 
 from evennia_ai.a2a_client.agents import RemoteSpecialists
 from evennia_ai.core.hearing.calling import MOST_ANSWERS
-from evennia_ai.core.hearing.rate_limits import HearingConfig
 from evennia_ai.core.settings.game import GAME_SETTINGS
 from evennia_ai.core.settings.model import Flag, read_value
 from evennia_ai.core.settings.remote import SETTING as REMOTE_SPECIALISTS
@@ -330,7 +329,5 @@ def check_settings() -> str:
     a2a_config()
     remote_configs()
     workers_config()
-    hearing = getattr(settings, HearingConfig.GAME_NAME, {})
-    HearingConfig.from_stored(hearing, HearingConfig.GAME_NAME)
     notices = endpoint().notice, memory_settings().notice
     return " ".join(filter(None, notices))

@@ -91,6 +91,7 @@ def check_settings(endpoints: Iterable[Endpoint]) -> None:
             f"{GAME_NAME}.all_games has caps, and no other game shares the ledger: say where it is "
             f"in {LedgerConfig.NAME}, as docs/scale.md tells, or take them out"
         )
+    prices()  # wrong ones are told without a cap on money, too
     check_priced(endpoints, config_for({}).cost_cap)
 
 

@@ -143,8 +143,9 @@ class SettingsGroup(BaseModel):
 
     @classmethod
     def from_settings(cls, settings: object) -> Self:
-        """The group from the game's settings, where NAME is; it raises what `from_stored` does."""
-        return cls.from_stored(getattr(settings, cls.NAME, {}))
+        """The group as the game's settings have it; it raises what `from_stored` does."""
+        name = cls.GAME_NAME or cls.NAME
+        return cls.from_stored(getattr(settings, name, {}), name)
 
     @classmethod
     def _read(cls, stored: object, path: str) -> Self:

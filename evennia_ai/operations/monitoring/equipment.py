@@ -27,8 +27,8 @@ from evennia_ai.operations.monitoring import health as monitoring
 from evennia_ai.operations.monitoring.capacity import all_uses
 from evennia_ai.operations.naming import list_assistants
 from evennia_ai.operations.result import Result, note, one_of
+from evennia_ai.operations.settings.checks import broken_modules
 from evennia_ai.operations.times import as_shown
-from evennia_ai.operations.tools.running import broken_modules
 from evennia_ai.resilience import CircuitBreakerState
 from evennia_ai.runtime import services
 

@@ -23,6 +23,7 @@ from evennia.objects.models import ObjectDB
 from evennia.typeclasses.tags import Tag
 from evennia.utils import logger
 
+from evennia_ai.agent import starting
 from evennia_ai.approvals.people import ASKER, STAFF
 from evennia_ai.budget import ledger
 from evennia_ai.core.hearing.perception import TRUST, ChannelConfig
@@ -49,7 +50,7 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.names import is_character
 from evennia_ai.runtime.rights import known_permission, meets
 from evennia_ai.runtime.rights.people import DEFAULTS
-from evennia_ai.tools.registry import SPECS
+from evennia_ai.tools.registry import BROKEN, SPECS
 
 Read = Callable[[str], Any]
 LONGEST_ERROR = 600
@@ -275,13 +276,20 @@ def misspelt_names() -> list[str]:
     return without_effect(dir(settings))
 
 
+def broken_modules() -> list[str]:
+    """Problems of the game's tool modules that could not be loaded, one line each."""
+    line = "The game goes on without some tools: {0}. Correct that, then: evennia reload"
+    return [line.format(one_line(problem, LONGEST_ERROR)) for problem in BROKEN.values()]
+
+
 def problems_of_game() -> list[str]:
-    """Problems of the game's settings, as `evennia check` tells them; few people type that."""
-    return [each.msg for each in checks.run_checks(tags=[CHECKS_TAG])]
+    """Problems of the game's tool modules, and of its settings as `evennia check` tells them."""
+    return [*broken_modules(), *(each.msg for each in checks.run_checks(tags=[CHECKS_TAG]))]
 
 
 def report_problems_of_game() -> None:
     """Log these problems; called once after a start of the server."""
+    starting.load_tools()  # where there is no assistant yet, nothing else has loaded them
     for problem in problems_of_game():
         logger.log_warn(f"[assistant] {problem}")
 

@@ -39,10 +39,10 @@ from evennia_ai.runtime.assistant import Assistant
 from evennia_ai.runtime.rights import lets
 from evennia_ai.tool_execution import LOCK, execute_tool_call
 from evennia_ai.tools import TOOL_REGISTRY
-from evennia_ai.tools.registry import BROKEN, SPECS
+from evennia_ai.tools.registry import SPECS
 from evennia_ai.tools.schema import arguments_problem
 
-MOST_NEAR, LONGEST_NAME, LONGEST_LINE = 3, 60, 600
+MOST_NEAR, LONGEST_NAME = 3, 60
 # Tools that make sense only within a turn, and why.
 NOT_BY_HAND = {
     "report": "it answers a task, and nobody has given one",
@@ -146,12 +146,6 @@ def parse_arguments(script: AssistantScript, name: str, text: str) -> dict[str, 
         return Result.invalid(f"{name}: {error}.")
     problem = arguments_problem(spec, arguments)
     return Result.invalid(f"{problem}.") if problem else arguments
-
-
-def broken_modules() -> list[str]:
-    """Problems of the game's tool modules that could not be loaded, one line each."""
-    line = "The game goes on without some tools: {0}. Correct that, then: evennia reload"
-    return [line.format(one_line(problem, LONGEST_LINE)) for problem in BROKEN.values()]
 
 
 def execute_tool(

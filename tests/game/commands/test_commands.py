@@ -18,7 +18,7 @@ from evennia_ai.llm.scripted import completion
 from evennia_ai.operations.models.choosing import AT_ONCE, loading_hint
 from evennia_ai.operations.settings import checks
 from evennia_ai.runtime import state
-from evennia_ai.tools.registry import BROKEN
+from evennia_ai.tools.registry import BROKEN, load_modules
 from tests.game.support import GameTest, pump, whispers
 
 STAYS = "It stays stopped across restarts. To let it go on: "
@@ -251,12 +251,21 @@ class TestCheck(CommandTest):
     def test_a_wrong_setting_of_the_game_is_told(self) -> None:
         """Who types `evennia reload` sees nothing of Django's own check."""
         self.use_scripted_model()
-        expected = "EVENNIA_AI_HEARING_CONFIG has no key 'answer_delay'"
-        with override_settings(EVENNIA_AI_HEARING_CONFIG={"answer_delay": 3}):
-            assert expected in self.assistant("check ada")
-            with mock.patch.object(logger, "log_warn") as logged:
-                checks.report_problems_of_game()
-        assert expected in logged.call_args.args[0]
+        for name, value, problem in (
+            ("HEARING_CONFIG", {"answer_delay": 3}, " has no key 'answer_delay'"),
+            ("SAFETY_CONFIG", {"answer_delay": 3}, " has no key 'answer_delay'"),
+            ("MEMORY_CONFIG", ["on"], " is ['on']; it must be a mapping of "),
+            ("PRICES", 5, " is 5; it must be like "),
+            ("TOOL_MODULES", ["world.tolls"], " names 'world.tolls', which cannot be imported: "),
+        ):
+            expected = f"EVENNIA_AI_{name}{problem}"
+            with override_settings(**{f"EVENNIA_AI_{name}": value}):
+                with mock.patch.object(logger, "log_warn") as logged:
+                    checks.report_problems_of_game()
+                assert expected in self.assistant("check ada")
+            (line,) = logged.call_args_list
+            assert expected in line.args[0]
+        load_modules()
 
     def test_a_wrong_setup_is_said(self) -> None:
         """What needs no model is shown all the same."""

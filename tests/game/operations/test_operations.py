@@ -14,6 +14,7 @@ from django.test import TestCase
 from django.test.utils import override_settings
 
 from evennia_ai import operations
+from evennia_ai.agent import starting
 from evennia_ai.errors import ConfigurationError
 from evennia_ai.llm.scripted import ScriptedModel, completion
 from evennia_ai.operations.monitoring.equipment import equipment
@@ -305,6 +306,12 @@ class TestBrokenTools(GameTest):
         assert shown[-1]["told"].endswith("Correct that, then: evennia reload")
         load_modules()
         assert not any(part["name"] == shown[-1]["name"] for part in equipment().data.parts)
+
+    def test_a_setting_that_is_no_list_takes_no_tool_of_the_package_away(self) -> None:
+        loaded = mock.patch.object(starting, "load_modules")
+        with override_settings(EVENNIA_AI_TOOL_MODULES="world.tools"), loaded as load:
+            starting.load_tools()
+        load.assert_called_once_with(("evennia_ai.agent.delegating", "evennia_ai.agent.attaching"))
 
     def test_one_module_keeps_no_other_out(self) -> None:
         with pytest.raises(ConfigurationError, match=r"broken_tools.*; .*'world\.tolls'"):
