@@ -39,6 +39,7 @@ from evennia_ai.runtime.web_requests import (
     api_config,
     problem_of,
 )
+from evennia_ai.web.forms import query_string
 from evennia_ai.web.menu import BY_NAME, menu_of
 from evennia_ai.web.rows import REVEAL, Action, Download, File, Page, Shown, Visit, page_address
 from evennia_ai.web.sending import ASKED, do_once, is_from_here, unsent_shown
@@ -163,7 +164,9 @@ def _after_action(result: Result, action: Action, visit: Visit) -> Any:
     there = action.goes_to
     if not isinstance(there, str):
         return result, there(visit, result)
-    return result, _address(BY_NAME[there or page.name], visit.path)
+    # The same part of a list, where a button was on it.
+    query = "" if there or not visit.query else query_string(**visit.query)
+    return result, _address(BY_NAME[there or page.name], visit.path) + query
 
 
 def _may_see(page: Page, visit: Visit) -> bool:

@@ -1,5 +1,6 @@
 """All pages: logins, headers, and the first page with its buttons."""
 
+import html
 import re
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -295,6 +296,10 @@ class NowTest(WebTest):
             assert "Stop all" in text_of(each)
             assert "Clear all" in text_of(each)
         assert "none has such a name" in text_of(self.get("now", query={"name": "x"}))
+        button = re.search(r'id="stop-1" formaction="([^"]*)"', shown[2].content.decode())
+        assert button is not None
+        pressed = self.client_of("owner").post(html.unescape(button[1]))
+        assert f"{self.address('now')}?name=BE" == pressed["Location"]
 
     def test_what_was_heard_last(self) -> None:
         self.ask("say Ada, hello there", says("Hello."))

@@ -114,10 +114,10 @@ def audit_log(
         since=datetime.fromtimestamp(span.since, UTC) if span else None,
         until=datetime.fromtimestamp(span.until, UTC) if span else None,
     )
-    if wanted := by.strip().casefold():
-        entries = [e for e in entries if wanted == str(e.details.get("by", "")).casefold()]
-    shown, count = entries[:most], record.count(subject)
-    following = shown[-1].version if len(entries) > most else None
+    wanted = by.strip().casefold()
+    matching = [e for e in entries if wanted in ("", str(e.details.get("by", "")).casefold())]
+    shown, count = matching[:most], record.count(subject)
+    following = shown[-1].version if len(matching) > most else None
     if by and following is None and len(entries) == MOST_LOOKED_AT:
         following = entries[-1].version
     data = FactPage([_as_data(entry) for entry in shown], count, following)

@@ -19,7 +19,7 @@ from evennia_ai.operations.rights.acts import for_all_allowed
 from evennia_ai.operations.times import as_shown
 from evennia_ai.operations.turns.sentences import brief
 from evennia_ai.runtime.rights import name_before
-from evennia_ai.web.forms import AT_ONCE, next_page, offset_in
+from evennia_ai.web.forms import AT_ONCE, next_page, offset_in, query_string
 from evennia_ai.web.pages.money import cap_shown
 from evennia_ai.web.rows import ONE, Action, Page, Shown, Visit
 from evennia_ai.web.stream import address_of_stream
@@ -97,6 +97,7 @@ def _show(visit: Visit) -> Deferred[Shown]:
         "name": name,
         "is_any": bool(scripts),
         "is_filtered": bool(name) or len(scripts) > AT_ONCE,
+        "here": query_string(name=name, after=first or "") if name or first else "",
         "more": next_page(len(named), first, name=name),
         "stream": stream,
         "is_any_stopped": any(state_of(each) in HALTED for each in scripts),
