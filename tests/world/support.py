@@ -1,6 +1,7 @@
 """The test case of the demo world: a new game with the library built into it."""
 
 from typing import Self
+from unittest import mock
 
 from evennia import DefaultObject
 from evennia.objects.models import ObjectDB
@@ -8,6 +9,7 @@ from evennia.utils.search import search_object_by_tag
 from evennia.utils.test_resources import EvenniaTest
 
 from evennia_ai.assistant_script import AssistantScript
+from evennia_ai.llm import local
 from evennia_ai.testing import end_assistants, forget_process, pump
 from tests.standing_world import StandingWorld
 from world.build import CATEGORY, build_world
@@ -30,6 +32,12 @@ class LibraryTest(StandingWorld, EvenniaTest):
     """
 
     report: str
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        """Without the embedded model, which residents would start to let it read ahead."""
+        cls.enterClassContext(mock.patch.object(local, "has_weights", return_value=False))
+        super().setUpClass()
 
     @classmethod
     def build_once(cls, builder: Self) -> None:
