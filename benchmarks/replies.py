@@ -25,6 +25,7 @@ from tests.fakes.handle import FakeModel
 
 ROOT = Path(__file__).resolve().parents[1]
 SCENE = [sys.executable, "-m", "benchmarks.scene"]
+MOST_EACH = 10  # questions to one character, in about a minute
 ROWS = (
     ("CPU per reply, warm", "cpu_ms_per_reply", "ms", "at most 2, without memory 1.3"),
     ("including work it leaves for later", "cpu_ms_with_deferred", "ms", ""),
@@ -103,6 +104,8 @@ def main() -> None:
     parser.add_argument("--warm", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
+    if options.warm > MOST_EACH * options.crowd:
+        parser.error(f"--warm is at most {MOST_EACH} times --crowd: rate limits would refuse more")
     results: dict[str, list[dict[str, Any]]] = {contender: [] for contender in CONTENDERS}
     with tempfile.TemporaryDirectory() as folder, FakeModel.in_process() as model:
         game = Path(folder)
