@@ -8,12 +8,16 @@ dies, even by SIGKILL; then it kills every process whose command line names FOLD
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Self
 
 from tests.journeys.processes import kill_processes
 
 ROOT = Path(__file__).resolve().parents[2]
+DISMISSED = b"dismissed"
+# A process that was started a moment before has no command line yet.
+STARTING_SECONDS = 0.5
 
 
 class Guardian:
@@ -32,11 +36,12 @@ class Guardian:
 
     def dismiss(self, timeout_seconds: float = 20.0) -> None:
         """Let it clean up now, and wait until it has."""
-        self._process.communicate(timeout=timeout_seconds)
+        self._process.communicate(DISMISSED, timeout=timeout_seconds)
 
 
 def main() -> None:
-    sys.stdin.buffer.read()
+    if sys.stdin.buffer.read() != DISMISSED:
+        time.sleep(STARTING_SECONDS)
     kill_processes(Path(sys.argv[1]))
 
 

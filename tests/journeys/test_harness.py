@@ -56,9 +56,9 @@ def test_a_game_does_not_outlive_its_test_run(tmp_path: Path) -> None:
         "left = subprocess.Popen(['tail', '-f', str(folder / 'log')], start_new_session=True);"
         "print(left.pid, flush=True); os.kill(os.getpid(), 9)"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", script, tmp_path], cwd=ROOT, stdout=subprocess.PIPE, check=False
-    )
+    command = [sys.executable, "-c", script, tmp_path]
+    # Its output ends with the last process that it left.
+    result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, timeout=60, check=False)
     assert -signal.SIGKILL == result.returncode
     processes.wait_for_end(int(result.stdout), 20)
 
